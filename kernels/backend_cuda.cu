@@ -323,6 +323,8 @@ cuda_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHos
 
 		return gr_cuda_rows_clusters(sink, &pass, sums, host, err);
 	}
+	if (!gr_request_is_pass(request))
+		return gr_fail(err, GR_INVALID, 0, "a device does not make %s", gr_request_name(request));
 	const GrPass pass = gr_request_pass(request);
 
 	return gr_cuda_rows_pass(sink, &pass, sums, host, err);

@@ -49,3 +49,61 @@ WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_cata
 CREATE FUNCTION gpu_cluster_key("any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_cluster_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gpu_cluster_key("any") IS 'internal: an integer that tells the cluster of a value';
+
+--
+-- Requests: one aggregate in the place of three that were for the extension's own queries
+--
+
+DROP AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any");
+DROP FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any");
+DROP AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any");
+DROP FUNCTION gpu_scores_accum(internal, gpu_logreg_step, text[], int[], "any");
+DROP FUNCTION gpu_scores_combine(internal, internal);
+DROP FUNCTION gpu_scores_serial(internal);
+DROP FUNCTION gpu_scores_deserial(bytea, internal);
+DROP FUNCTION gpu_scores_final(internal);
+DROP AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any");
+DROP FUNCTION gpu_boot_accum(internal, gpu_logreg_step, bigint[], float8[], text[], int[], "any");
+DROP FUNCTION gpu_boot_combine(internal, internal);
+DROP FUNCTION gpu_boot_serial(internal);
+DROP FUNCTION gpu_boot_deserial(bytea, internal);
+DROP FUNCTION gpu_boot_final(internal);
+
+-- What fits and bootstraps run over their query, once a pass: the sums of a request, of all rows or of each cluster's
+CREATE FUNCTION gpu_request_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION gpu_request_support(internal) FROM PUBLIC;
+CREATE FUNCTION gpu_request_accum(internal, request bytea, names text[], widths int[], VARIADIC "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_request_support;
+CREATE FUNCTION gpu_request_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_request_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_request_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_request_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_request_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_request_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_request_pass(request bytea, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_request_accum,
+    STYPE = internal,
+    SSPACE = 512,
+    COMBINEFUNC = gpu_request_combine,
+    SERIALFUNC = gpu_request_serial,
+    DESERIALFUNC = gpu_request_deserial,
+    FINALFUNC = gpu_request_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+COMMENT ON FUNCTION gpu_request_support(internal)
+    IS 'internal: the planner calls it for the cost of a row, which loads the library';
+COMMENT ON FUNCTION gpu_request_accum(internal, bytea, text[], int[], "any")
+    IS 'internal: transition function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_combine(internal, internal) IS 'internal: combine function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_serial(internal) IS 'internal: serialization function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_deserial(bytea, internal) IS 'internal: deserialization function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_final(internal) IS 'internal: final function of gpu_request_pass';
+COMMENT ON AGGREGATE gpu_request_pass(bytea, text[], int[], VARIADIC "any")
+    IS 'internal: the sums of a request over a query';

@@ -743,10 +743,6 @@ CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean,
     RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
     SUPPORT gpu_scan_support;
-CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[],
-                               VARIADIC "any")
-    RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_logreg_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 CREATE FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, request gpu_logreg_step, y float8, x float8[])
     RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_array_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
@@ -857,18 +853,7 @@ CREATE AGGREGATE gpu_glm_step_array_agg(family text, link text, beta float8[], y
     PARALLEL = SAFE
 );
 
--- What gpu_logreg_fit runs over its query, once a pass.
-CREATE AGGREGATE gpu_logreg_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
-    SFUNC = gpu_logreg_pass_accum,
-    STYPE = gpu_logreg_step,
-    SSPACE = 20480,
-    COMBINEFUNC = gpu_logreg_step_combine,
-    FINALFUNC = gpu_logreg_step_final,
-    FINALFUNC_MODIFY = READ_ONLY,
-    PARALLEL = SAFE
-);
-
--- ... over a remote query.
+-- What gpu_logreg_fit runs over a remote query, once a pass.
 CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x float8[]) (
     SFUNC = gpu_logreg_array_pass_accum,
     STYPE = gpu_logreg_step,
@@ -879,60 +864,40 @@ CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x floa
     PARALLEL = SAFE
 );
 
--- What fits with clusters run over their query, grouped by these. A group's sums are few numbers.
-CREATE FUNCTION gpu_scores_accum(internal, request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
+-- What fits and bootstraps run over their query, once a pass: the sums of a request, of all rows or of each cluster's
+CREATE FUNCTION gpu_request_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION gpu_request_support(internal) FROM PUBLIC;
+CREATE FUNCTION gpu_request_accum(internal, request bytea, names text[], widths int[], VARIADIC "any")
     RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_scores_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-CREATE FUNCTION gpu_scores_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_scores_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION gpu_scores_serial(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'gr_scores_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION gpu_scores_deserial(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_scores_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION gpu_scores_final(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'gr_scores_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE gpu_scores_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
-    SFUNC = gpu_scores_accum,
+    AS 'MODULE_PATHNAME', 'gr_request_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_request_support;
+CREATE FUNCTION gpu_request_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_request_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_request_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_request_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_request_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_request_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_request_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_request_pass(request bytea, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_request_accum,
     STYPE = internal,
     SSPACE = 512,
-    COMBINEFUNC = gpu_scores_combine,
-    SERIALFUNC = gpu_scores_serial,
-    DESERIALFUNC = gpu_scores_deserial,
-    FINALFUNC = gpu_scores_final,
+    COMBINEFUNC = gpu_request_combine,
+    SERIALFUNC = gpu_request_serial,
+    DESERIALFUNC = gpu_request_deserial,
+    FINALFUNC = gpu_request_final,
     FINALFUNC_MODIFY = READ_ONLY,
     PARALLEL = SAFE
 );
 
--- What bootstraps over a query run over it, in parallel workers: a state has rows on their way, and the sums.
+-- The keys of rows, by which replicates are drawn and clusters told apart
 CREATE FUNCTION gpu_boot_key("any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_boot_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION gpu_cluster_key("any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_cluster_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION gpu_boot_accum(internal, request gpu_logreg_step, draws bigint[], influence float8[], names text[],
-                               widths int[], VARIADIC "any")
-    RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-CREATE FUNCTION gpu_boot_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_boot_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION gpu_boot_serial(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'gr_boot_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION gpu_boot_deserial(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_boot_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION gpu_boot_final(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'gr_boot_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE gpu_boot_pass(request gpu_logreg_step, draws bigint[], influence float8[], names text[],
-                               widths int[], VARIADIC "any") (
-    SFUNC = gpu_boot_accum,
-    STYPE = internal,
-    SSPACE = 500000,
-    COMBINEFUNC = gpu_boot_combine,
-    SERIALFUNC = gpu_boot_serial,
-    DESERIALFUNC = gpu_boot_deserial,
-    FINALFUNC = gpu_boot_final,
-    FINALFUNC_MODIFY = READ_ONLY,
-    PARALLEL = SAFE
-);
 
 -- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query, or
 -- of the kept rows.
@@ -1506,8 +1471,6 @@ COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, flo
     IS 'internal: transition function of gpu_logreg_step_agg and gpu_logreg_step_array_agg';
 COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[])
     IS 'internal: transition function of gpu_logreg_step_agg and gpu_logreg_step_array_agg';
-COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any")
-    IS 'internal: transition function of gpu_logreg_pass';
 COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[])
     IS 'internal: transition function of gpu_logreg_array_pass';
 COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], float8, float8[])
@@ -1556,26 +1519,18 @@ COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], boolean, float
     IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step)
     IS 'merges states of Newton steps, such as those of gpu_logreg_step_agg';
-COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
-    IS 'internal: a pass of gpu_logreg_fit over its query';
-COMMENT ON FUNCTION gpu_scores_accum(internal, gpu_logreg_step, text[], int[], "any")
-    IS 'internal: transition function of gpu_scores_pass';
-COMMENT ON FUNCTION gpu_scores_combine(internal, internal) IS 'internal: combine function of gpu_scores_pass';
-COMMENT ON FUNCTION gpu_scores_serial(internal) IS 'internal: serialization function of gpu_scores_pass';
-COMMENT ON FUNCTION gpu_scores_deserial(bytea, internal) IS 'internal: deserialization function of gpu_scores_pass';
-COMMENT ON FUNCTION gpu_scores_final(internal) IS 'internal: final function of gpu_scores_pass';
-COMMENT ON AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
-    IS 'internal: the sums of a cluster for fits with clusters';
+COMMENT ON FUNCTION gpu_request_support(internal)
+    IS 'internal: the planner calls it for the cost of a row, which loads the library';
+COMMENT ON FUNCTION gpu_request_accum(internal, bytea, text[], int[], "any")
+    IS 'internal: transition function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_combine(internal, internal) IS 'internal: combine function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_serial(internal) IS 'internal: serialization function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_deserial(bytea, internal) IS 'internal: deserialization function of gpu_request_pass';
+COMMENT ON FUNCTION gpu_request_final(internal) IS 'internal: final function of gpu_request_pass';
+COMMENT ON AGGREGATE gpu_request_pass(bytea, text[], int[], VARIADIC "any")
+    IS 'internal: the sums of a request over a query';
 COMMENT ON FUNCTION gpu_boot_key("any") IS 'internal: the key by which a bootstrap draws for a value';
 COMMENT ON FUNCTION gpu_cluster_key("any") IS 'internal: an integer that tells the cluster of a value';
-COMMENT ON FUNCTION gpu_boot_accum(internal, gpu_logreg_step, bigint[], float8[], text[], int[], "any")
-    IS 'internal: transition function of gpu_boot_pass';
-COMMENT ON FUNCTION gpu_boot_combine(internal, internal) IS 'internal: combine function of gpu_boot_pass';
-COMMENT ON FUNCTION gpu_boot_serial(internal) IS 'internal: serialization function of gpu_boot_pass';
-COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'internal: deserialization function of gpu_boot_pass';
-COMMENT ON FUNCTION gpu_boot_final(internal) IS 'internal: final function of gpu_boot_pass';
-COMMENT ON AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any")
-    IS 'internal: a pass of a bootstrap over its query';
 COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a cross-validation that is drawn by a key';
 COMMENT ON FUNCTION gpu_ols_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
     IS 'cross-validation of a linear regression over a query or kept rows';

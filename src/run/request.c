@@ -14,14 +14,66 @@ take_memory(void *arg, size_t nbytes)
 	return MemoryContextAllocHuge((MemoryContext) arg, nbytes);
 }
 
+static GrMemory
+here(void)
+{
+	return (GrMemory) {take_memory, CurrentMemoryContext};
+}
+
+/* ERROR if a request could not be made. */
+static GrRequest *
+made(GrRequest *request, const GrError *err)
+{
+	if (request == NULL)
+		gr_raise(err);
+	return request;
+}
+
 GrRequest *
 gr_pass_request(const GrPass *pass)
 {
 	GrError		err = {0};
-	GrRequest  *request = gr_request_of_pass(pass, (GrMemory) {take_memory, CurrentMemoryContext}, &err);
 
-	if (request == NULL)
-		gr_raise(&err);
+	return made(gr_request_of_pass(pass, here(), &err), &err);
+}
+
+GrRequest *
+gr_linear_request(GrRowShape shape, GrRowRules rules, const double *shift)
+{
+	double	   *zeros = palloc0(gr_nterms(shape.nfeatures) * sizeof(double));
+	const GrPass pass = {
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.linear = true,
+		.beta = zeros,.shift = shift,.measure = GR_MEASURE_STEP,.counts = rules.weighting == GR_FREQUENCIES
+	};
+	GrRequest  *request = gr_pass_request(&pass);
+
+	pfree(zeros);
+	return request;
+}
+
+GrRequest *
+gr_logit_gradient_request(GrRowShape shape, bool counts, const double *beta, const double *shift)
+{
+	const GrPass pass = {
+		.kind = GR_PASS_GRADIENT,.shape = shape,.distribution = GR_LOGISTIC,.beta = beta,.shift = shift,
+		.measure = GR_MEASURE_STEP,.counts = counts
+	};
+
+	return gr_pass_request(&pass);
+}
+
+GrRequest *
+gr_logit_face_request(GrRowShape shape, const double *face)
+{
+	double	   *zeros = palloc0(gr_nterms(shape.nfeatures) * sizeof(double));
+	double		nothing = 0;
+	const GrPass pass = {
+		.kind = GR_PASS_FACE,.shape = shape,.distribution = GR_LOGISTIC,.shift = zeros,.beta = zeros,.nfaces = 1,
+		.faces = face,.face_absolute = &nothing
+	};
+	GrRequest  *request = gr_pass_request(&pass);
+
+	pfree(zeros);
 	return request;
 }
 
@@ -29,29 +81,42 @@ GrRequest *
 gr_boot_request(const GrBootPass *pass)
 {
 	GrError		err = {0};
-	GrRequest  *request = gr_request_of_boot(pass, (GrMemory) {take_memory, CurrentMemoryContext}, &err);
 
-	if (request == NULL)
-		gr_raise(&err);
-	return request;
+	return made(gr_request_of_boot(pass, here(), &err), &err);
+}
+
+GrRequest *
+gr_row_scores_request(const GrScores *scores)
+{
+	GrError		err = {0};
+
+	return made(gr_request_of_scores(scores, here(), &err), &err);
+}
+
+static GrScores
+scores_of(const GrGlmFit *fit)
+{
+	return (GrScores) {
+		.shape = fit->pass.shape,.distribution = fit->pass.distribution,.beta = fit->pass.beta,.beta_lo = fit->pass_lo,
+		.shift = fit->pass.shift,.hessian = gr_fit_vcov(fit) == GR_VCOV_CR2
+	};
+}
+
+GrRequest *
+gr_scores_request(const GrGlmFit *fit)
+{
+	const GrScores scores = scores_of(fit);
+
+	return gr_row_scores_request(&scores);
 }
 
 GrRequest *
 gr_clusters_request(const GrGlmFit *fit)
 {
-	const GrClusterPass pass = {
-		.scores = {
-			.shape = fit->pass.shape,.distribution = fit->pass.distribution,.beta = fit->pass.beta,
-			.beta_lo = fit->pass_lo,.shift = fit->pass.shift
-		},
-		.way = (GrClusterWay) fit->way
-	};
+	const GrClusterPass pass = {.scores = scores_of(fit),.way = (GrClusterWay) fit->way};
 	GrError		err = {0};
-	GrRequest  *request = gr_request_of_clusters(&pass, (GrMemory) {take_memory, CurrentMemoryContext}, &err);
 
-	if (request == NULL)
-		gr_raise(&err);
-	return request;
+	return made(gr_request_of_clusters(&pass, here(), &err), &err);
 }
 
 void *

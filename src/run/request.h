@@ -11,9 +11,19 @@
 
 /* Makes a request in the current memory context; pfree() gives it back. */
 extern GrRequest *gr_pass_request(const GrPass *pass);
-extern GrRequest *gr_boot_request(const GrBootPass *pass);
 
-/* Makes the request of the sums of clusters that a fit asks for. */
+/* Sums of a linear regression about the shift, nfeatures of it and a 0, as an EXACT pass makes them */
+extern GrRequest *gr_linear_request(GrRowShape shape, GrRowRules rules, const double *shift);
+
+/* A GRADIENT pass of a logistic regression at beta about the shift, and a FACE pass along one face */
+extern GrRequest *gr_logit_gradient_request(GrRowShape shape, bool counts, const double *beta, const double *shift);
+extern GrRequest *gr_logit_face_request(GrRowShape shape, const double *face);
+
+extern GrRequest *gr_boot_request(const GrBootPass *pass);
+extern GrRequest *gr_row_scores_request(const GrScores *scores);
+
+/* Makes the request of the sums that a fit with clusters asks for: of one cluster's rows, or of all clusters at once. */
+extern GrRequest *gr_scores_request(const GrGlmFit *fit);
 extern GrRequest *gr_clusters_request(const GrGlmFit *fit);
 
 /* Makes gr_request_scratch_nbytes() bytes in the current memory context. */

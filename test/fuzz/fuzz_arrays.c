@@ -29,7 +29,6 @@ FUNCTION(gr_logreg_step_accum_bool);
 FUNCTION(gr_glm_step_accum);
 FUNCTION(gr_glm_step_accum_bool);
 FUNCTION(gr_ols_pass_accum);
-FUNCTION(gr_logreg_pass_accum);
 FUNCTION(gr_wls_array_pass_accum);
 FUNCTION(gr_logreg_array_pass_accum);
 FUNCTION(gr_features_pass);
@@ -127,7 +126,7 @@ static const Function functions[] = {
 	{gr_ols_pass_accum, "SRTI*", GR_STATS}, {gr_logreg_step_accum, "Pxdx", GR_STEP},
 	{gr_logreg_step_accum_bool, "Pxbx", GR_STEP}, {gr_glm_step_accum, "PFLxdx", GR_STEP},
 	{gr_glm_step_accum_bool, "PFLxbx", GR_STEP}, {gr_logreg_array_pass_accum, "PQdx", GR_STEP},
-	{gr_logreg_pass_accum, "PQTI*", GR_STEP}, {gr_features_pass, "Tbi*"}, {gr_design_row, "Db*"},
+	{gr_features_pass, "Tbi*"}, {gr_design_row, "Db*"},
 	{gr_brier_accum, "xdd"}, {gr_brier_accum_bool, "xdb"}, {gr_brier_combine, "xx"}, {gr_brier_final, "x"}
 };
 

@@ -222,31 +222,65 @@ FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 1, 'id', kind => 'normal');
 
 -- What passes over a query are made by takes nothing that a caller makes up
 \set VERBOSITY terse
-SELECT gpu_boot_pass(NULL::gpu_logreg_step, ARRAY[1, 0, 4], '{}', NULL, NULL, 1.0, 2.0, 3.0);
-SELECT gpu_boot_pass(s, ARRAY[1, 0, 4], '{}', NULL, '{1}', 1.0, 2.0, 3.0)
-FROM (SELECT gpu_logreg_step_agg('{0, 0}', y, x) AS s FROM (VALUES (0, 1), (1, 2)) v(y, x)) t;
-\set request '{"version":1,"features":1,"skipped":0,"pass":0,"roles":64,"faces":0,"changed":0,"rows":0,"workers":0,'
-\set sums '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0'
-\set pass :request '"relative":[0],"request":[0.5,1,0,0,0,0,1,0,1],"sums":[' :sums ']}'
+SELECT gpu_request_pass(NULL, NULL, NULL, 1.0, 2.0, 3.0);
+SELECT gpu_request_pass('\x', NULL, '{1}', 1.0, 2.0, 3.0);
 CREATE TABLE boot_bad (y boolean, k float8, x float8);
 INSERT INTO boot_bad SELECT i % 3 = 0, i, i / 7.0 FROM generate_series(1, 600) i;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,0}', '{1,2}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT count(DISTINCT gpu_boot_pass) FROM (SELECT gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x)
+CREATE FUNCTION boot_request(members jsonb, steps jsonb DEFAULT '[]', lines jsonb DEFAULT '[]', kind int DEFAULT 4)
+    RETURNS bytea LANGUAGE sql AS $$SELECT request_bytes(kind, 1,
+        jsonb_build_array('[0.5,1]'::jsonb, '[0,0]'::jsonb, '[0]'::jsonb, '[]'::jsonb, '[]'::jsonb, '[1,0,0,1]'::jsonb,
+                          lines, steps),
+        '{"key":1,"seed":1,"nactive":2,"nreps":4}'::jsonb || members)$$;
+SELECT boot_request('{}') AS pass \gset
+SELECT length(gpu_request_pass(:'pass', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_request_pass(boot_request('{"nreps":0,"ninfluence":1}', lines => '[1,2]'), NULL, '{1}', y, k, x))
+FROM boot_bad;
+SELECT count(DISTINCT gpu_request_pass) FROM (SELECT gpu_request_pass(:'pass', NULL, '{1}', y, k, x)
     FROM boot_bad GROUP BY k::int % 7) t;
-SELECT length(gpu_boot_pass(:'pass', '{1,2,4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,-4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,NULL}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{{1,0,4}}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', NULL, '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', NULL, NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,0}', '{1,2,3}', NULL, '{1}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{2}', y, k, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, 'NaN'::float8, x)) FROM boot_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, 1e300, x)) FROM boot_bad;
-SELECT gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x) FROM boot_bad WHERE false;
+SELECT gpu_request_pass(boot_request('{"first":2}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"nreps":-4}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"nreps":2000000}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"nactive":3}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{}', kind => 6), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{}', kind => 7), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{}', kind => 99), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"flags":8}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"key":0}'), NULL, '{1}', y, x) FROM boot_bad;
+SELECT gpu_request_pass(substr(:'pass'::bytea, 1, 100), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(substr(:'pass'::bytea, 1, length(:'pass'::bytea) - 8), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass'::bytea || '\x00', NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"version":2}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"weighting":2}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"nreps":0,"ninfluence":1}'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{"nreps":0,"ninfluence":1}', lines => '[1,2,3]'), NULL, '{1}', y, k, x)
+FROM boot_bad;
+SELECT gpu_request_pass(boot_request('{}', steps => '[1,2,3]'), NULL, '{1}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass', NULL, '{2}', y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass', NULL, NULL, y, k, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass', NULL, '{1}', y, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass', NULL, '{1}', y, 'NaN'::float8, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass', NULL, '{1}', y, 1e300, x) FROM boot_bad;
+SELECT gpu_request_pass(:'pass', NULL, '{1}', y, k, x) FROM boot_bad WHERE false;
+SELECT refuses_internal($$gpu_request_accum(NULL, NULL, NULL, '{1}', y, x) FROM boot_bad$$) AS refused;
+-- a request with any byte changed is refused, or is another request
+CREATE FUNCTION boot_damaged(request bytea) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    nrefused bigint := 0;
+BEGIN
+    FOR i IN 0 .. length(request) - 1 LOOP
+        FOR value IN 0 .. 2 LOOP
+            BEGIN
+                PERFORM gpu_request_pass(set_byte(request, i, (get_byte(request, i) + value * 97 + 1) % 256), NULL,
+                                         '{1}', y, k, x) FROM boot_bad WHERE k < 3;
+            EXCEPTION WHEN invalid_parameter_value THEN
+                nrefused := nrefused + 1;
+            END;
+        END LOOP;
+    END LOOP;
+    RETURN nrefused;
+END $$;
+SELECT boot_damaged(:'pass') > 300 AS refused;
+DROP FUNCTION boot_damaged, boot_request;
 DROP TABLE boot_bad;
 DROP FUNCTION boot_replicates, boot_apart;
 DROP TABLE boot_rows, boot_fits, boot_limits, boot_cases, boot_got, boot_summaries;

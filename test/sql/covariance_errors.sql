@@ -81,26 +81,28 @@ SELECT (gpu_ols_fit(format('SELECT y, %s, g FROM cov_bad', list))).n,
 FROM (SELECT string_agg(format('ARRAY[x + %s]', i), ', ') AS list FROM generate_series(1, 100) i) t;
 \echo :LAST_ERROR_SQLSTATE
 -- the aggregate, by hand
-SELECT gpu_scores_pass(NULL, NULL, '{1}', y, x) FROM cov_bad;
+SELECT gpu_request_pass(NULL, NULL, '{1}', y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_scores_pass(s, '{y,x}', '{1}', y, x) FROM cov_bad, (SELECT gpu_logreg_step_agg('{}', b, x) AS s
-    FROM cov_bad) t;
+SELECT request_bytes(6, 1, '[[0.5,1],[0,0],[0]]') AS pass \gset
+SELECT gpu_request_pass(request_bytes(6, 1, '[[0.5,1],[0,0]]'), '{y,x}', '{1}', y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT refuses_internal($$gpu_scores_accum(NULL, NULL, NULL, '{1}', y, x) FROM cov_bad$$) AS refused;
-SELECT gpu_scores_pass(s, NULL, NULL, y, x) FROM cov_bad, (SELECT gpu_logreg_step_agg('{}', b, x) AS s FROM cov_bad) t;
+SELECT gpu_request_pass(request_bytes(6, 1, '[[0.5,1],[0,0],[0]]', '{"flags":1}'), '{y,x}', '{1}', y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-\set pass '{"version":1,"features":1,"skipped":0,"pass":2,"faces":0,"changed":0,"rows":0,"workers":0,"relative":[0],'
-\set pass :pass '"request":[0.5,1,0,0,0,0],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,0,0,0,0,0,0,0,0]}'
-SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{1}', b, x)) FROM cov_bad;
-SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{2}', b, ARRAY[x, x])) FROM cov_bad;
+SELECT gpu_request_pass(:'pass', NULL, NULL, y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{1}', b, ARRAY[x, x])) FROM cov_bad;
+SELECT length(gpu_request_pass(:'pass', '{y,x}', '{1}', b, x)) FROM cov_bad;
+SELECT length(gpu_request_pass(request_bytes(6, 1, '[[0.5,1],[0,0],[0]]', '{"flags":4}'), '{y,x}', '{1}', b, x))
+FROM cov_bad;
+SELECT length(gpu_request_pass(:'pass', '{y,x}', '{2}', b, ARRAY[x, x])) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{1}', b, 'x'::text)) FROM cov_bad;
+SELECT length(gpu_request_pass(:'pass', '{y,x}', '{1}', b, ARRAY[x, x])) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{1}', b)) FROM cov_bad;
+SELECT length(gpu_request_pass(:'pass', '{y,x}', '{1}', b, 'x'::text)) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_scores_pass(:'pass', '{y,x}', '{1}', b, x) FROM cov_bad WHERE false;
-SELECT gpu_scores_pass(:'pass', '{y,x}', '{1}', NULL::float8, x) FROM cov_bad;
+SELECT length(gpu_request_pass(:'pass', '{y,x}', '{1}', b)) FROM cov_bad;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_request_pass(:'pass', '{y,x}', '{1}', b, x) FROM cov_bad WHERE false;
+SELECT length(gpu_request_pass(:'pass', '{y,x}', '{1}', NULL::float8, x)) FROM cov_bad;
+SELECT refuses_internal('gpu_request_final(NULL)') AS refused;
 DROP TABLE cov_bad CASCADE;
 DROP SEQUENCE cov_calls CASCADE;

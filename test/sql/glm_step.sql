@@ -285,7 +285,7 @@ SELECT command, step_error(command) FROM (VALUES
     ($$gpu_logreg_step_combine(negative, gpu_glm_step_accum(NULL, 'negative binomial(2)', NULL, '{1,0.2}', 1, 2))$$),
     ($$gpu_logreg_step_combine(poisson, gpu_glm_step_accum(NULL, 'poisson', NULL, '{1,0.2}', 1, 2))$$),
     ($$gpu_logreg_step_combine(poisson, gpu_glm_step_accum(NULL, 'poisson', NULL, '{}', 1, 2, 3))$$),
-    ($$gpu_glm_solve((SELECT gpu_logreg_pass(linear, '{y,x}', '{1}', y::float8, x::float8) FROM few))$$),
+    ($$gpu_glm_solve((SELECT gpu_logreg_array_pass(linear, y::float8, ARRAY[x::float8]) FROM few))$$),
     ($$gpu_logreg_step_send(linear)$$)) t(command);
 SELECT gpu_logreg_step_combine(negative, poisson) FROM step_states;
 -- the texts of states with one thing changed

@@ -241,37 +241,39 @@ DO $$ BEGIN PERFORM gpu_logreg_fit('SELECT y, x FROM bad_logit, one_of_many() WH
     WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
 RESET ALL;
 -- the pass is for gpu_logreg_fit alone
-SELECT gpu_logreg_pass(NULL, NULL, '{1}', y, x) FROM bad_logit;
+SELECT gpu_request_pass(NULL, NULL, '{1}', y, x) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass('{"version":1,"features":-1,"skipped":2,"intercept":1,"beta":[],"head":[],"gram":[]}',
-    '{x,y}', '{1}', y, x) FROM bad_logit;
+SELECT gpu_request_pass(request_bytes(0, -1, '[]'), '{x,y}', '{1}', y, x) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', '{1,1}', y, x, z) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT request_bytes(0, 1, '[[0,0],[],[0]]') AS pass \gset
+SELECT gpu_request_pass(:'pass', '{x,y}', '{1,1}', y, x, z) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', '{1}', y, 'a'::text) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', '{x,y}', '{1}', y, 'a'::text) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', '{}', y) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', '{x,y}', '{}', y) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, NULL, '{1}', y + 1, x) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', NULL, '{1}', y + 1, x) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', '{1}', y, x, z) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', '{x,y}', '{1}', y, x, z) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', NULL, y, x) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', '{x,y}', NULL, y, x) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', '{-1}', y, ARRAY[x]) FROM bad_logit, (SELECT gpu_logreg_step_agg('{}', y, x) AS s
-    FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', '{x,y}', '{-1}', y, ARRAY[x]) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_pass(s, '{x,y}', '{2,-1}', y, ARRAY[x,x], ARRAY[x]) FROM bad_logit,
-    (SELECT gpu_logreg_step_agg('{}', y, x) AS s FROM bad_logit) t;
+SELECT gpu_request_pass(:'pass', '{x,y}', '{2,-1}', y, ARRAY[x,x], ARRAY[x]) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
--- with a request that a user can make, it is another gpu_logreg_step_agg
-SELECT gpu_logreg_pass(s, '{x,y}', '{1}', y, x)::text = max(s::text) AS same FROM bad_logit,
+SELECT gpu_request_pass(request_bytes(0, 1, '[[0,0],[],[0]]', '{"changed":[1],"coef":[0,0]}'), '{x,y}', '{1}', y, x)
+FROM bad_logit;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_request_pass(request_bytes(0, 1, '[[0,0],[],[0]]', '{"nchanged":7}'), '{x,y}', '{1}', y, x) FROM bad_logit;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_request_pass(request_bytes(3, 1, '[[0,0],[],[0]]'), '{x,y}', '{1}', y, x) FROM bad_logit;
+\echo :LAST_ERROR_SQLSTATE
+-- a result begins with the number of rows
+SELECT substr(gpu_request_pass(:'pass', '{x,y}', '{1}', y, x), 1, 8) = native(int8send(count(*))) AS same
+FROM bad_logit WHERE y + x IS NOT NULL;
+-- with a request that a user can make, the pass over a remote query is another gpu_logreg_step_agg
+SELECT gpu_logreg_array_pass(s, y, ARRAY[x])::text = max(s::text) AS same FROM bad_logit,
     (SELECT gpu_logreg_step_agg('{}', y, x) AS s FROM bad_logit) t;
 -- models
 CREATE TEMP TABLE m AS SELECT gpu_logreg_fit('TABLE bad_logit') AS model;

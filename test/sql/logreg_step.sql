@@ -223,11 +223,11 @@ SELECT replace(:'pass', '0.25', '"NaN"')::gpu_logreg_step::text = replace(:'pass
 SELECT s::json ->> 'rows' AS n, s::json ->> 'skipped' AS n_skipped, round((s::json #>> '{sums,0}')::numeric) AS summed,
     round((s::json #>> '{sums,1}')::numeric, 9) AS deviance FROM
 	(SELECT gpu_logreg_rollup(part::gpu_logreg_step)::text AS s FROM
-		(SELECT gpu_logreg_pass(:'pass', '{y,x}', '{1}', i % 2, nullif(i, 5))::text AS part FROM generate_series(1, 9) i
+		(SELECT gpu_logreg_array_pass(:'pass', i % 2, ARRAY[nullif(i, 5)])::text AS part FROM generate_series(1, 9) i
 		    GROUP BY i % 3) p
-	 UNION ALL SELECT gpu_logreg_pass(:'pass', '{y,x}', '{1}', i % 2, nullif(i, 5))::text
+	 UNION ALL SELECT gpu_logreg_array_pass(:'pass', i % 2, ARRAY[nullif(i, 5)])::text
 	 FROM generate_series(1, 9) i) t;
-SELECT gpu_logreg_solve(gpu_logreg_pass(:'pass', '{y,x}', '{1}', i % 2, i)) FROM generate_series(1, 9) i;
+SELECT gpu_logreg_solve(gpu_logreg_array_pass(:'pass', i % 2, ARRAY[i])) FROM generate_series(1, 9) i;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_step_accum(:'pass', '{}', true, 1);
 \echo :LAST_ERROR_SQLSTATE

@@ -109,17 +109,19 @@ SELECT * FROM gpu_ols_permute('SELECT y, x1, id FROM permute_rows WHERE false', 
 SELECT * FROM gpu_ols_permute('SELECT ''NaN''::float8, x1, id FROM permute_rows', key => 'id');
 SELECT * FROM gpu_ols_permute('SELECT y, x1, id FROM permute_rows', key => 'id', formula => 'y ~ x1 +');
 -- What passes over a query are made by takes no signs that a caller makes up, either
-\set request '{"version":1,"features":1,"skipped":0,"pass":0,"roles":64,"faces":0,"changed":0,"rows":0,"workers":0,'
-\set sums '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0'
-\set pass :request '"relative":[0],"request":[0.5,1,0,0,0,0,1,0,1],"sums":[' :sums ']}'
 CREATE TABLE permute_bad (y boolean, k float8, x float8);
 INSERT INTO permute_bad SELECT i % 3 = 0, i, i / 7.0 FROM generate_series(1, 600) i;
-SELECT length(gpu_boot_pass(:'pass', '{1,32,4,1}', '{}', NULL, '{1}', y, k, x)) FROM permute_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4,0}', '{}', NULL, '{1}', y, k, x)) FROM permute_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,4,4,1}', '{}', NULL, '{1}', y, k, x)) FROM permute_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,0,1}', '{}', NULL, '{1}', y, k, x)) FROM permute_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,1,1}', '{1}', NULL, '{1}', y, k, x)) FROM permute_bad;
-SELECT length(gpu_boot_pass(:'pass', '{1,0,4,1,1}', '{}', NULL, '{1}', y, k, x)) FROM permute_bad;
+CREATE FUNCTION flips_request(members jsonb, steps jsonb DEFAULT '[]') RETURNS bytea LANGUAGE sql AS
+    $$SELECT request_bytes(5, 1,
+        jsonb_build_array('[0.5,1]'::jsonb, '[0,0]'::jsonb, '[0]'::jsonb, '[]'::jsonb, '[]'::jsonb, '[1,0,0,1]'::jsonb,
+                          '[]'::jsonb, steps), '{"key":1,"seed":1,"nactive":2,"nreps":4}'::jsonb || members)$$;
+SELECT length(gpu_request_pass(flips_request('{"first":32}'), NULL, '{1}', y, k, x)) FROM permute_bad;
+SELECT gpu_request_pass(flips_request('{"flags":1}'), NULL, '{1}', y, k, x) FROM permute_bad;
+SELECT gpu_request_pass(flips_request('{"first":4}'), NULL, '{1}', y, k, x) FROM permute_bad;
+SELECT gpu_request_pass(flips_request('{"nreps":0}'), NULL, '{1}', y, k, x) FROM permute_bad;
+SELECT gpu_request_pass(flips_request('{"nreps":1}', '[1,2]'), NULL, '{1}', y, k, x) FROM permute_bad;
+SELECT gpu_request_pass(flips_request('{}') || flips_request('{}'), NULL, '{1}', y, k, x) FROM permute_bad;
+DROP FUNCTION flips_request;
 DROP VIEW permute_wide;
 DROP FUNCTION permute_case;
 DROP TABLE permute_bad, permute_rows, permute_fits, permute_cases, permute_got;

@@ -146,3 +146,48 @@ EXCEPTION WHEN undefined_function OR feature_not_supported THEN
        AND sqlerrm ~ 'does not exist$|^cannot accept a value of type internal$';
 END
 $$;
+
+-- The first argument of gpu_request_pass, as a process of a little-endian machine makes it: kind, features, the arrays
+-- in the order of GrRequestArray, and members that are not 0
+CREATE FUNCTION native(bytes bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+    $$SELECT string_agg(substr(bytes, i, 1), '' ORDER BY i DESC) FROM generate_series(1, length(bytes)) i$$;
+CREATE FUNCTION request_bytes(kind int, nfeatures int, arrays jsonb, members jsonb DEFAULT '{}') RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    changed jsonb := coalesce(members -> 'changed', '[]');
+    head bytea := native(int2send(coalesce((members ->> 'version')::int, 1)::int2)) ||
+        substr(int4send(coalesce((members ->> 'weighting')::int, 0)), 4) || '\x00' ||
+        native(int4send(coalesce((members ->> 'nchanged')::int, jsonb_array_length(changed)))) ||
+        native(int4send(nfeatures));
+    offsets bytea := '';
+    numbers bytea := '';
+    block bytea;
+    number text;
+BEGIN
+    FOR number IN SELECT jsonb_array_elements_text(changed || coalesce(members -> 'coef', '[]')) LOOP
+        head := head || native(float8send(number::float8));
+    END LOOP;
+    FOR k IN 0 .. 7 LOOP
+        IF jsonb_array_length(coalesce(arrays -> k, '[]')) = 0 THEN
+            offsets := offsets || native(int8send(0));
+            CONTINUE;
+        END IF;
+        offsets := offsets || native(int8send(176 + length(numbers)));
+        FOR number IN SELECT jsonb_array_elements_text(arrays -> k) LOOP
+            numbers := numbers || native(float8send(number::float8));
+        END LOOP;
+    END LOOP;
+    block := native(int4send(kind)) || native(int4send(coalesce((members ->> 'flags')::int, 0))) ||
+        native(int4send(nfeatures)) || '\x0000' || '\x00' || substr(int4send(coalesce((members ->> 'key')::int, 0)), 4) ||
+        '\x00000000' || '\x00000000' ||
+        native(int4send(coalesce((members ->> 'family')::int, 1))) ||
+        native(int4send(coalesce((members ->> 'link')::int, 1))) || native(float8send(0)) || native(int8send(0)) ||
+        native(int4send(coalesce((members ->> 'nfaces')::int, 0))) ||
+        native(int4send(coalesce((members ->> 'measure')::int, 0))) || native(float8send(0)) || native(float8send(0)) ||
+        native(int8send(coalesce((members ->> 'seed')::bigint, 0))) ||
+        native(int8send(coalesce((members ->> 'first')::bigint, 0))) ||
+        native(int4send(coalesce((members ->> 'nactive')::int, 0))) ||
+        native(int4send(coalesce((members ->> 'nreps')::int, 0))) ||
+        native(int4send(coalesce((members ->> 'ninfluence')::int, 0))) || native(int4send(0)) || offsets || numbers;
+    RETURN head || native(int8send(length(block) + 8)) || block;
+END $$;

@@ -414,9 +414,9 @@ use_bytes('gpu_logreg_step', [ $step_bytes, $glm_bytes, $pending_step, $begun_by
 		q{gpu_logreg_step_accum($1, '{}', true, 2)},
 	'gpu_logreg_step_combine($1, s) FROM good_step', 'gpu_logreg_step_combine(s, $1) FROM good_step',
 		'gpu_logreg_step_combine($1, $1)',
-	'gpu_logreg_step_final($1)', q{gpu_logreg_pass_accum($1, $1, NULL, '{1}', true, 2)},
-		q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1}', true, 2)},
-	q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1,1}', true, 2, 3)},
+	'gpu_logreg_step_final($1)', q{gpu_logreg_array_pass_accum($1, $1, 1, '{2}')},
+		q{gpu_logreg_array_pass_accum(NULL, $1, 1, '{2}')},
+	q{gpu_logreg_array_pass_accum(NULL, $1, 1, '{2,3}')},
 	q{gpu_glm_step_accum($1, 'gamma', 'inverse', '{}', 2::float8, 3, 4)},
 	q{gpu_glm_step_accum($1, 'negative binomial(0.1)', NULL, '{0.3,-1e-3}', true, 2)});
 error_is($node, "SELECT '$raw'::raw_state::gpu_logreg_step::text", 'XX001', 'one type\'s bytes as the other\'s');

@@ -83,13 +83,13 @@ my $none = q{'{"version":1,"features":-1,"skipped":3,"intercept":1,"beta":[],"he
 my $one = q{(SELECT gpu_logreg_step_agg('{}', i % 2, i) FROM generate_series(1, 3) i)};
 my $wide = q{array_fill(1e10::float8, '{10000}')};
 my $asked = q{'{"version":2,"features":-1,"rows":0,"skipped":0,"shift":[],"gram":[]}'::gpu_ols_stats};
-refused('mallory', "SELECT length(gpu_logreg_pass_accum($none, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)",
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum($none, NULL, 1.0::float8, $wide)::text)",
 	'22023', 'a state of nothing, a wide row');
-refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)",
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum($one, NULL, 1.0::float8, $wide)::text)",
 	'22023', 'a state of one feature, a wide row');
-refused('mallory', "SELECT length(gpu_logreg_pass_accum(NULL, $one, NULL, '{10000}', 1.0::float8, $wide)::text)",
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum(NULL, $one, 1.0::float8, $wide)::text)",
 	'22023', 'a request for one feature, a wide row');
-refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, $one, NULL, '{0}', 1.0::float8, '{}'::float8[])::text)",
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum($one, $one, 1.0::float8, '{}'::float8[])::text)",
 	'22023', 'a state of one feature, none in the row');
 refused('mallory', "SELECT length(gpu_logreg_array_pass_accum($one, $one, 1, $wide)::text)", '22023',
 	'a state of one feature, a wide array');
@@ -99,20 +99,18 @@ refused('mallory', "SELECT length(gpu_logreg_array_pass_accum(NULL, $none, 1, $w
 	'a request of nothing');
 refused('mallory', "SELECT gpu_features_pass(names, false, 0, 1, x)
 	FROM (VALUES ('{y,v}'::text[], '{1}'::float8[]), (NULL, $wide)) v(names, x)", '22023', 'an array that grows');
-gives('mallory', "SELECT gpu_logreg_pass_accum($none, $one, NULL, '{1}', 1.0::float8,
-	NULL::float8)::text ~ '\"features\":1,\"skipped\":4,'", 't',
+gives('mallory', "SELECT gpu_logreg_array_pass_accum($none, $one, 1.0::float8,
+	NULL::float8[])::text ~ '\"features\":1,\"skipped\":4,'", 't',
 	'what a state of nothing left out stays counted');
 refused('mallory', qq{
-	CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
-		(SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step,
+	CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, y float8, x float8[])
+		(SFUNC = gpu_logreg_array_pass_accum, STYPE = gpu_logreg_step,
 			INITCOND = '{"version":1,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}');
-	SELECT length(pg_temp.forged(NULL, NULL, '{10000}', 1.0::float8,
-		$wide)::text)}, '22023', 'an aggregate that begins with a state of nothing');
+	SELECT length(pg_temp.forged(NULL, 1.0::float8, $wide)::text)}, '22023', 'an aggregate that begins with a state of nothing');
 refused('mallory', qq{
-	DO \$\$ BEGIN EXECUTE format('CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, names text[], widths int[],'
-		' VARIADIC "any")
-		(SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step, INITCOND = %L)', $one); END \$\$;
-	SELECT length(pg_temp.forged(NULL, NULL, '{10000}', 1.0::float8, $wide)::text)
+	DO \$\$ BEGIN EXECUTE format('CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, y float8, x float8[])
+		(SFUNC = gpu_logreg_array_pass_accum, STYPE = gpu_logreg_step, INITCOND = %L)', $one); END \$\$;
+	SELECT length(pg_temp.forged(NULL, 1.0::float8, $wide)::text)
 		FROM generate_series(1, 500)}, '22023', 'an aggregate that begins with a state of one feature');
 
 # States that were never meant to be seen: with pending rows, or of a pass of gpu_logreg_fit's, from aggregates without
@@ -123,13 +121,13 @@ my $raw = qq{
 		STYPE = gpu_ols_stats);
 	CREATE AGGREGATE pg_temp.raw_step(float8[], float8, VARIADIC float8[]) (SFUNC = gpu_logreg_step_accum,
 		STYPE = gpu_logreg_step);
-	CREATE AGGREGATE pg_temp.raw_step_pass(gpu_logreg_step, text[], int[],
-		VARIADIC "any") (SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step);
+	CREATE AGGREGATE pg_temp.raw_step_pass(gpu_logreg_step, float8, float8[])
+		(SFUNC = gpu_logreg_array_pass_accum, STYPE = gpu_logreg_step);
 	CREATE TEMP TABLE raw AS SELECT pg_temp.raw_stats(y, x, i) AS stats,
 		pg_temp.raw_pass($asked, NULL, NULL, y, x, i) AS pass, pg_temp.raw_step('{}', won::int, x, i) AS step
 		FROM a.t WHERE i <= 100;
 	ALTER TABLE raw ADD step_pass gpu_logreg_step;
-	UPDATE raw SET step_pass = (SELECT pg_temp.raw_step_pass(step, NULL, '{1,1}', won, x, i) FROM a.t WHERE i <= 100);
+	UPDATE raw SET step_pass = (SELECT pg_temp.raw_step_pass(step, won::int, ARRAY[x, i]) FROM a.t WHERE i <= 100);
 };
 # the scan adds up more rows at a time, and comes to other last bits
 gives('mallory', "SET gpureg.enable_scan = off; $raw SELECT s = pass::text,
@@ -149,9 +147,9 @@ for my $case (
 	[ "gpu_ols_pass_accum(stats, $asked, NULL, NULL, 1.0::float8, $wide)", '22023' ],
 		[ "gpu_ols_pass_accum(pass, $asked, '{y}', NULL, 1.0::float8, 2, 3, 4)", '22023' ],
 	[ "gpu_ols_pass_accum(pass, $asked, '{y}', NULL, 'a'::text, 2)", '42804' ],
-		[ "gpu_logreg_pass_accum(step, step, '{y}', '{10000}', 1.0::float8, $wide)", '22023' ],
+		[ "gpu_logreg_array_pass_accum(step, step, 1.0::float8, $wide)", '22023' ],
 	[ "gpu_logreg_step_accum(step, '{}', 1.0::float8, VARIADIC $wide)", '22023' ],
-		[ "gpu_logreg_pass_accum(step, step, '{y}', '{1}', 1.0::float8, 1, 2)", '22023' ],
+		[ "gpu_logreg_array_pass_accum(step, step, 1.0::float8, '{1}')", '22023' ],
 	[ "gpu_ols_pass_accum(NULL, $asked, NULL, '{10000}', 1.0::float8, '{1,2}'::float8[])", '22023' ],
 	[ "gpu_ols_pass_accum(stats, $asked, NULL, '{2,3}', 1.0::float8, 1, 2)", '22023' ],
 	[ "gpu_ols_pass_accum(NULL, $asked, '{y}', '{-1}', 1.0::float8, '{1}'::float8[])", '22023' ],
@@ -207,10 +205,10 @@ for my $case (
 
 # Arguments that change from row to row: what the first row said, doesn't hold for the others.
 refused('mallory', qq{
-	SELECT length(gpu_logreg_pass_accum(s, s, NULL, w, 1.0::float8, x)::text)
-		FROM (VALUES ($one, '{1}'::int[], '{1}'::float8[]),
-		((SELECT gpu_logreg_step_agg('{}', i % 2, i, i * i, i % 3) FROM generate_series(1, 9) i), '{3}',
-			'{1,2,3}')) v(s, w, x)}, '22023', 'a state of another width in the next row');
+	SELECT length(gpu_logreg_array_pass_accum(s, s, 1.0::float8, x)::text)
+		FROM (VALUES ($one, '{1}'::float8[]),
+		((SELECT gpu_logreg_step_agg('{}', i % 2, i, i * i, i % 3) FROM generate_series(1, 9) i),
+			'{1,2}')) v(s, x)}, '22023', 'a state of another width in the next row');
 refused('mallory', qq{
 	SELECT length(gpu_ols_pass_accum(s, $asked, '{y,x}', NULL, 1.0::float8, x)::text)
 		FROM (VALUES (NULL::gpu_ols_stats, '{1}'::float8[]),
@@ -342,7 +340,7 @@ gives('owner', q{
 		$$ BEGIN RAISE EXCEPTION 'ticket % of %', $2, current_user; END $$;
 	CREATE FUNCTION stats.caught(text, gpu_ols_stats, text[], int[], float8, float8) RETURNS text
 		LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
-	CREATE FUNCTION stats.caught_step(text, gpu_logreg_step, text[], int[], boolean, float8, int) RETURNS text
+	CREATE FUNCTION stats.caught_step(text, bytea, text[], int[], boolean, float8, int) RETURNS text
 		LANGUAGE plpgsql PARALLEL SAFE AS
 		$$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
 	CREATE FUNCTION stats.caught_both(text, text) RETURNS text LANGUAGE sql PARALLEL SAFE AS 'SELECT $1 || $2';
@@ -350,7 +348,7 @@ gives('owner', q{
 		STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
 	CREATE AGGREGATE stats.gpu_ingest_pass(bytea, text[], float8, float8) (SFUNC = stats.caught_ticket, STYPE = bigint,
 		COMBINEFUNC = int8pl, INITCOND = 0, PARALLEL = SAFE);
-	CREATE AGGREGATE stats.gpu_logreg_pass(gpu_logreg_step, text[], int[], boolean, float8, int)
+	CREATE AGGREGATE stats.gpu_request_pass(bytea, text[], int[], boolean, float8, int)
 		(SFUNC = stats.caught_step, STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
 	CREATE FUNCTION stats.gpu_project_pass(real[], int, bigint, numeric) RETURNS bytea
 		LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;

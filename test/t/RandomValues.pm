@@ -58,8 +58,8 @@ CREATE AGGREGATE raw_step(beta float8[], y float8, VARIADIC x float8[])
 CREATE AGGREGATE raw_vector(y float8, x float8[]) (SFUNC = gpu_ols_vector_accum, STYPE = gpu_ols_stats);
 CREATE AGGREGATE raw_pass(request gpu_ols_stats, names text[], widths int[], VARIADIC "any")
 	(SFUNC = gpu_ols_pass_accum, STYPE = gpu_ols_stats);
-CREATE AGGREGATE raw_step_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
-	(SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step);
+CREATE AGGREGATE raw_step_pass(request gpu_logreg_step, y float8, x float8[])
+	(SFUNC = gpu_logreg_array_pass_accum, STYPE = gpu_logreg_step);
 CREATE TABLE states (id int GENERATED ALWAYS AS IDENTITY (START 0 MINVALUE 0), v gpu_ols_stats);
 INSERT INTO states (v) SELECT gpu_ols_stats_agg(y, x1, x2, x3, big) FROM rows GROUP BY g ORDER BY g;
 INSERT INTO states (v) SELECT gpu_ols_stats_agg(y, x1) FROM rows;
@@ -83,7 +83,7 @@ INSERT INTO steps (v) SELECT gpu_glm_step_agg('gaussian', NULL, '{1,1}', y, x2) 
 INSERT INTO steps (v) SELECT raw_step('{}', f % 2, x1, x2) FROM rows;
 INSERT INTO steps (v) SELECT gpu_logreg_step_agg('{}', NULL::bool, 1, 2);
 INSERT INTO steps (v) SELECT gpu_logreg_step_agg('{NULL,1,NULL}', b, x1, x2) FROM rows;
-INSERT INTO steps (v) SELECT raw_step_pass(v, NULL, '{1,1}', b, x1, x2) FROM rows, steps WHERE id IN (0, 4) GROUP BY id;
+INSERT INTO steps (v) SELECT raw_step_pass(v, b::int, ARRAY[x1, x2]) FROM rows, steps WHERE id IN (0, 4) GROUP BY id;
 CREATE TABLE models (id int GENERATED ALWAYS AS IDENTITY (START 0 MINVALUE 0), v gpu_model);
 SET client_min_messages = error;
 INSERT INTO models (v) SELECT gpu_ols_fit('SELECT y, x1, x2, x3 FROM rows');

@@ -167,6 +167,45 @@ test_sums(const GrRequest *request, const double *rows, int stride, const char *
 	free(scratch);
 }
 
+/* Scores of rows in two parts that are merged, by requests and by the functions of scores */
+static void
+test_scores(const double *rows, bool hessian)
+{
+	double		terms[T];
+	const GrScores scores = {
+		.shape = keyed,.distribution = GR_LOGISTIC,.beta = numbers,.beta_lo = numbers + 10,.shift = numbers + 20,
+		.hessian = hessian,.terms = terms
+	};
+	size_t		nsums = gr_scores_nsums(P, hessian);
+	GrError		err = {0};
+	GrRequest  *request = moved(gr_request_of_scores(&scores, gr_request_malloc, &err));
+	double	   *sums[4];
+	bool		ok = gr_request_nsums(request) == nsums && gr_request_scratch_nbytes(request) == sizeof(terms);
+
+	check(gr_request_valid(request, gr_request_nbytes(request), keyed, &err) && gr_request_is_mergeable(request) &&
+		  !gr_request_is_pass(request) && !gr_request_is_boot(request) && !gr_request_takes_keys(request) &&
+		  gr_request_batch(request) == 1, "scores are valid, Hessian %d: %s", hessian, err.detail);
+	for (int k = 0; k < 4; k++)
+		sums[k] = calloc(nsums, sizeof(double));
+	for (int part = 0; part < 2; part++)
+	{
+		const double *from = rows + part * NROWS / 2 * (P + 2);
+
+		gr_request_clear(request, sums[part]);
+		ok = ok && gr_request_add(request, sums[part], from, NROWS / 2, terms, NULL);
+		for (int k = 0; k < NROWS / 2; k++)
+			gr_scores_add(&scores, from + k * (P + 2), sums[2 + part]);
+	}
+	gr_request_merge(request, sums[0], sums[1]);
+	gr_scores_merge(P, hessian, sums[2], sums[3]);
+	check(ok && memcmp(sums[0], sums[2], nsums * sizeof(double)) == 0, "sums of scores, to the bit, Hessian %d", hessian);
+	request->flags |= GR_REQUEST_LINEAR;
+	check(!gr_request_valid(request, gr_request_nbytes(request), keyed, &err), "scores of a linear pass are refused");
+	for (int k = 0; k < 4; k++)
+		free(sums[k]);
+	free(request);
+}
+
 static void
 test_rows(void)
 {
@@ -186,6 +225,8 @@ test_rows(void)
 		test_sums(request, rows, P + 2, "a pass");
 		free(request);
 	}
+	for (int hessian = 0; hessian <= 1; hessian++)
+		test_scores(rows, hessian);
 	for (int influence = 0; influence <= 1; influence++)
 	{
 		const GrBootPass pass = full_boot(influence);

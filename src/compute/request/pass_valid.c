@@ -114,15 +114,21 @@ gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err)
 }
 
 bool
-gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err)
+gr_scores_valid(const GrScores *scores, GrRowShape shape, GrError *err)
 {
-	const GrScores *scores = &pass->scores;
-
 	if (!is_shape_of(&scores->shape, shape, err) || !gr_distribution_valid(&scores->distribution, err))
 		return false;
-	if ((unsigned) pass->way >= GR_NWAYS || !scores->shape.key ||
-		(pass->way != GR_WAY_FIRST && !scores->shape.second_key))
-		return gr_fail(err, GR_INVALID, 0, "rows have no keys of clusters of way %d", (int) pass->way);
 	return (scores->beta != NULL && scores->beta_lo != NULL && scores->shift != NULL) ||
-		gr_fail(err, GR_INVALID, 0, "sums of clusters lack an array");
+		gr_fail(err, GR_INVALID, 0, "sums of scores lack an array");
+}
+
+bool
+gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err)
+{
+	const GrRowShape *keys = &pass->scores.shape;
+
+	if (!gr_scores_valid(&pass->scores, shape, err))
+		return false;
+	return ((unsigned) pass->way < GR_NWAYS && keys->key && (pass->way == GR_WAY_FIRST || keys->second_key)) ||
+		gr_fail(err, GR_INVALID, 0, "rows have no keys of clusters of way %d", (int) pass->way);
 }

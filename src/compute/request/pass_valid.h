@@ -32,6 +32,9 @@ extern bool gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err);
 /* Checks a bootstrap over a sink of this shape. It must have an active term: without one there is nothing to sum. */
 extern bool gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err);
 
+/* Checks scores of rows of a sink of this shape. */
+extern bool gr_scores_valid(const GrScores *scores, GrRowShape shape, GrError *err);
+
 /* Checks a pass of clusters over a sink of this shape, whose rows must have the keys that the way goes by. */
 extern bool gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err);
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/design/derivation.h"
 #include "compute/request/pass_valid.h"
+#include "compute/resample/boot_draw.h"
 
 /* Numbers of float8 that the arrays have */
 typedef struct Layout
@@ -26,7 +28,13 @@ typedef struct KindOps
 	bool		(*add) (const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
 						const GrHost *host);
 	size_t		(*scratch_nbytes) (const GrRequest *request);
+	uint32_t	flags;			/* that may be set */
+	bool		takes_keys;
+	int			batch;			/* rows that are best added at once */
 } KindOps;
+
+/* Rows that kernels like at a time */
+#define BATCH_NROWS 256
 
 /*
  * Passes
@@ -205,6 +213,79 @@ boot_scratch_nbytes(const GrRequest *request)
 }
 
 /*
+ * Scores of a cluster's rows
+ */
+
+GrScores
+gr_request_scores(const GrRequest *request)
+{
+	return (GrScores) {
+		.shape = request->shape,.distribution = request->distribution,
+		.beta = array_of(request, GR_REQUEST_BETA),
+		.beta_lo = array_of(request, GR_REQUEST_BETA_LO),
+		.shift = array_of(request, GR_REQUEST_SHIFT),
+		.hessian = (request->flags & GR_REQUEST_HESSIAN) != 0
+	};
+}
+
+static Layout
+lay_out_scores(const GrRequest *request)
+{
+	size_t		t = (size_t) gr_nterms(request->shape.nfeatures);
+
+	return (Layout) {.n = {[GR_REQUEST_BETA] = t, [GR_REQUEST_BETA_LO] = t, [GR_REQUEST_SHIFT] = t - 1}};
+}
+
+static bool
+scores_valid(const GrRequest *request, GrRowShape shape, GrError *err)
+{
+	const GrScores scores = gr_request_scores(request);
+
+	return gr_scores_valid(&scores, shape, err);
+}
+
+static size_t
+scores_nsums(const GrRequest *request)
+{
+	return gr_scores_nsums(request->shape.nfeatures, (request->flags & GR_REQUEST_HESSIAN) != 0);
+}
+
+static void
+scores_clear(const GrRequest *request, double *sums)
+{
+	memset(sums, 0, scores_nsums(request) * sizeof(double));
+}
+
+static void
+scores_merge(const GrRequest *request, double *sums, const double *other)
+{
+	gr_scores_merge(request->shape.nfeatures, (request->flags & GR_REQUEST_HESSIAN) != 0, sums, other);
+}
+
+static bool
+scores_add(const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
+		   const GrHost *host)
+{
+	GrScores	scores = gr_request_scores(request);
+	size_t		ncols = (size_t) gr_row_ncols(scores.shape);
+
+	scores.terms = scratch;
+	for (int64_t k = 0; k < nrows; k++)
+	{
+		if (k % BATCH_NROWS == BATCH_NROWS - 1 && gr_canceled(host))
+			return false;
+		gr_scores_add(&scores, rows + (size_t) k * ncols, sums);
+	}
+	return true;
+}
+
+static size_t
+scores_scratch_nbytes(const GrRequest *request)
+{
+	return (size_t) gr_nterms(request->shape.nfeatures) * sizeof(double);
+}
+
+/*
  * Clusters
  */
 
@@ -212,22 +293,8 @@ GrClusterPass
 gr_request_clusters(const GrRequest *request)
 {
 	return (GrClusterPass) {
-		.scores = {
-			.shape = request->shape,.distribution = request->distribution,
-			.beta = array_of(request, GR_REQUEST_BETA),
-			.beta_lo = array_of(request, GR_REQUEST_BETA_LO),
-			.shift = array_of(request, GR_REQUEST_SHIFT)
-		},
-		.way = (GrClusterWay) request->way
+		.scores = gr_request_scores(request),.way = (GrClusterWay) request->way
 	};
-}
-
-static Layout
-lay_out_clusters(const GrRequest *request)
-{
-	size_t		t = (size_t) gr_nterms(request->shape.nfeatures);
-
-	return (Layout) {.n = {[GR_REQUEST_BETA] = t, [GR_REQUEST_BETA_LO] = t, [GR_REQUEST_SHIFT] = t - 1}};
 }
 
 static bool
@@ -285,17 +352,26 @@ clusters_scratch_nbytes(const GrRequest *request)
 
 static const KindOps passes = {
 	.name = "a pass",.lay_out = lay_out_pass,.valid = pass_valid,.nsums = pass_nsums,.clear = pass_clear,
-	.merge = pass_merge,.add = pass_add,.scratch_nbytes = pass_scratch_nbytes
+	.merge = pass_merge,.add = pass_add,.scratch_nbytes = pass_scratch_nbytes,
+	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS,.batch = BATCH_NROWS
 };
 
 static const KindOps boots = {
 	.name = "a bootstrap",.lay_out = lay_out_boot,.valid = boot_valid,.nsums = boot_nsums,.clear = boot_clear,
-	.merge = boot_merge,.add = boot_add,.scratch_nbytes = boot_scratch_nbytes
+	.merge = boot_merge,.add = boot_add,.scratch_nbytes = boot_scratch_nbytes,.takes_keys = true,.batch = BATCH_NROWS
+};
+
+/* There may be as many clusters as rows: a cluster's sums hold no rows back. */
+static const KindOps scores = {
+	.name = "scores of a cluster",.lay_out = lay_out_scores,.valid = scores_valid,.nsums = scores_nsums,
+	.clear = scores_clear,.merge = scores_merge,.add = scores_add,.scratch_nbytes = scores_scratch_nbytes,
+	.flags = GR_REQUEST_HESSIAN,.batch = 1
 };
 
 static const KindOps clusters = {
-	.name = "sums of clusters",.lay_out = lay_out_clusters,.valid = clusters_valid,.nsums = clusters_nsums,
-	.clear = clusters_clear,.merge = clusters_merge,.add = clusters_add,.scratch_nbytes = clusters_scratch_nbytes
+	.name = "sums of clusters",.lay_out = lay_out_scores,.valid = clusters_valid,.nsums = clusters_nsums,
+	.clear = clusters_clear,.merge = clusters_merge,.add = clusters_add,.scratch_nbytes = clusters_scratch_nbytes,
+	.takes_keys = true,.batch = BATCH_NROWS
 };
 
 static const KindOps *const kinds[GR_NREQUESTS] = {
@@ -305,8 +381,30 @@ static const KindOps *const kinds[GR_NREQUESTS] = {
 	[GR_REQUEST_FACE] = &passes,
 	[GR_REQUEST_BOOT] = &boots,
 	[GR_REQUEST_FLIPS] = &boots,
+	[GR_REQUEST_SCORES] = &scores,
 	[GR_REQUEST_CLUSTERS] = &clusters
 };
+
+bool
+gr_request_takes_keys(const GrRequest *request)
+{
+	return kinds[request->kind]->takes_keys;
+}
+
+int
+gr_request_batch(const GrRequest *request)
+{
+	return kinds[request->kind]->batch;
+}
+
+bool
+gr_request_is_mergeable(const GrRequest *head)
+{
+	return head->kind >= 0 && head->kind < GR_NREQUESTS && head->shape.nfeatures >= 0 &&
+		head->shape.nfeatures < GR_ROW_NCOLS_MAX && head->nactive >= 0 && head->nactive <= GR_BOOT_TERMS_MAX &&
+		head->nreps >= 0 && head->nreps <= GR_BOOT_REPS_MAX && head->ninfluence >= 0 &&
+		head->ninfluence <= gr_nterms(GR_ROW_NCOLS_MAX);
+}
 
 size_t
 gr_request_nsums(const GrRequest *request)
@@ -453,22 +551,36 @@ gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err)
 	return make(&head, from, memory, err);
 }
 
-GrRequest *
-gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err)
+/* The request of scores, of a kind that takes them */
+static GrRequest *
+make_scores(const GrScores *scores, GrRequestKind kind, GrClusterWay way, GrMemory memory, GrError *err)
 {
 	const double *const from[GR_REQUEST_NARRAYS] = {
-		[GR_REQUEST_BETA] = pass->scores.beta,
-		[GR_REQUEST_BETA_LO] = pass->scores.beta_lo,
-		[GR_REQUEST_SHIFT] = pass->scores.shift
+		[GR_REQUEST_BETA] = scores->beta,
+		[GR_REQUEST_BETA_LO] = scores->beta_lo,
+		[GR_REQUEST_SHIFT] = scores->shift
 	};
 	GrRequest	head;
 
 	memset(&head, 0, sizeof(head));
-	head.kind = GR_REQUEST_CLUSTERS;
-	head.shape = pass->scores.shape;
-	head.distribution = pass->scores.distribution;
-	head.way = (int32_t) pass->way;
+	head.kind = kind;
+	head.flags = scores->hessian ? GR_REQUEST_HESSIAN : 0;
+	head.shape = scores->shape;
+	head.distribution = scores->distribution;
+	head.way = (int32_t) way;
 	return make(&head, from, memory, err);
+}
+
+GrRequest *
+gr_request_of_scores(const GrScores *scores, GrMemory memory, GrError *err)
+{
+	return make_scores(scores, GR_REQUEST_SCORES, GR_WAY_FIRST, memory, err);
+}
+
+GrRequest *
+gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err)
+{
+	return make_scores(&pass->scores, GR_REQUEST_CLUSTERS, pass->way, memory, err);
 }
 
 /*
@@ -500,7 +612,7 @@ gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrEr
 	if ((uintptr_t) request % sizeof(double) != 0 || nbytes < sizeof(GrRequest) || request->nbytes != nbytes)
 		return gr_fail(err, GR_INVALID, 0, "no request of %zu bytes", nbytes);
 	if (request->kind < 0 || request->kind >= GR_NREQUESTS ||
-		(request->flags & ~(uint32_t) (GR_REQUEST_LINEAR | GR_REQUEST_COUNTS)) != 0 ||
+		(request->flags & ~kinds[request->kind]->flags) != 0 ||
 		request->way < 0 || request->way >= (request->kind == GR_REQUEST_CLUSTERS ? GR_NWAYS : 1))
 		return gr_fail(err, GR_INVALID, 0, "there is no request of kind %d", (int) request->kind);
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)

@@ -1,8 +1,8 @@
 /*
  * request.h: a reduction over rows as a value: what is summed up, and the arrays that it takes, in one block of memory.
  *
- * A request holds what a GrPass, a GrBootPass or a GrClusterPass says, without pointers: copying, sending and storing
- * it is memcpy. gr_request_of_pass() and the like make one, gr_request_pass() and the like read it. Whoever only passes
+ * A request holds what a GrPass, a GrBootPass, a GrScores or a GrClusterPass says, without pointers: copying, sending and
+ * storing it is memcpy. gr_request_of_pass() and the like make one, gr_request_pass() and the like read it. Whoever only passes
  * requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
  * gr_request_add(), and partial sums are merged by gr_request_merge().
  *
@@ -32,6 +32,7 @@ typedef enum GrRequestKind
 	GR_REQUEST_FACE = GR_PASS_FACE,
 	GR_REQUEST_BOOT,			/* replicates of a bootstrap, or the moments of its influence */
 	GR_REQUEST_FLIPS,			/* replicates of a permutation test */
+	GR_REQUEST_SCORES,			/* scores of the rows of one cluster; made on the CPU alone */
 	GR_REQUEST_CLUSTERS,		/* the middle of covariances that are robust to clusters */
 	GR_NREQUESTS
 } GrRequestKind;
@@ -52,13 +53,14 @@ typedef enum GrRequestArray
 
 #define GR_REQUEST_LINEAR 1		/* see GrPass.linear */
 #define GR_REQUEST_COUNTS 2		/* see GrPass.counts */
+#define GR_REQUEST_HESSIAN 4	/* see GrScores.hessian */
 
 /* Head of the block, at a multiple of 8 bytes; the arrays follow. Members that a kind does not use are ignored. */
 typedef struct GrRequest
 {
 	uint64_t	nbytes;			/* of the block */
 	int32_t		kind;			/* GrRequestKind */
-	uint32_t	flags;			/* GR_REQUEST_LINEAR, GR_REQUEST_COUNTS */
+	uint32_t	flags;			/* GR_REQUEST_LINEAR, GR_REQUEST_COUNTS, GR_REQUEST_HESSIAN */
 	GrRowShape	shape;			/* of the rows, which are not single */
 	GrDistribution distribution;
 	/* passes: as in GrPass */
@@ -82,6 +84,13 @@ gr_request_nbytes(const GrRequest *request)
 	return (size_t) request->nbytes;
 }
 
+/* True if gr_request_pass() reads the request. */
+static inline bool
+gr_request_is_pass(const GrRequest *request)
+{
+	return request->kind <= GR_REQUEST_FACE;
+}
+
 /* True if gr_request_boot() reads the request, and not gr_request_pass(). */
 static inline bool
 gr_request_is_boot(const GrRequest *request)
@@ -95,6 +104,7 @@ gr_request_is_boot(const GrRequest *request)
  */
 extern GrRequest *gr_request_of_pass(const GrPass *pass, GrMemory memory, GrError *err);
 extern GrRequest *gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err);
+extern GrRequest *gr_request_of_scores(const GrScores *scores, GrMemory memory, GrError *err);
 extern GrRequest *gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err);
 
 /* Memory by malloc(); free() gives it back. */
@@ -110,7 +120,20 @@ extern bool gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape
 /* The pass or bootstrap that a request of that kind says. Its arrays are the request's. */
 extern GrPass gr_request_pass(const GrRequest *request);
 extern GrBootPass gr_request_boot(const GrRequest *request);
+extern GrScores gr_request_scores(const GrRequest *request);	/* without terms */
 extern GrClusterPass gr_request_clusters(const GrRequest *request);
+
+/*
+ * True if the head alone says sums that gr_request_nsums() and gr_request_merge() can take: its arrays need not follow
+ * then. The head may come from anywhere.
+ */
+extern bool gr_request_is_mergeable(const GrRequest *head);
+
+/* True if the request needs the keys of rows. Other requests take rows with and without keys. */
+extern bool gr_request_takes_keys(const GrRequest *request);
+
+/* Number of rows that are best added at once; 1: as they come */
+extern int	gr_request_batch(const GrRequest *request);
 
 /* Number of float8 that the request's sums take */
 extern size_t gr_request_nsums(const GrRequest *request);

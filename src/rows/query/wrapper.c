@@ -46,7 +46,7 @@ check_member(Oid sibling, Oid class, Oid object, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("extension \"gpureg\" has no %s beside function %s", name, get_func_name(sibling)),
-				 errhint("Drop the extension and create it again.")));
+				 errhint("Run ALTER EXTENSION gpureg UPDATE, or drop the extension and create it again.")));
 }
 
 static Oid

@@ -22,6 +22,7 @@
 #include "compute/base/compute.h"
 #include "rows/ring/ring_producer.h"
 #include "rows/scan/taker.h"
+#include "rows/state/request_pass.h"
 #include "rows/state/state.h"
 #include "rows/state/state_rows.h"
 #include "run/args.h"
@@ -36,6 +37,7 @@ typedef enum RowsForm
 {
 	ARRAYS,						/* a response and an array of features, maybe a weight before them */
 	COLUMNS,					/* a query's columns as they are, for a state */
+	REQUEST,					/* ... for the sums of a request */
 	RING						/* ... for a ring */
 } RowsForm;
 
@@ -63,7 +65,7 @@ static const GrTakerKind kinds[] = {
 	{KIND(gr_glm_step_accum), "gr_logreg_step_combine", 3, ARRAYS, GR_STEP, GR_ARRAYS_OF_FAMILY},
 	{KIND(gr_glm_step_accum_bool), "gr_logreg_step_combine", 3, ARRAYS, GR_STEP, GR_ARRAYS_OF_FAMILY},
 	{KIND(gr_ols_pass_accum), "gr_ols_stats_combine", 3, COLUMNS, GR_STATS},
-	{KIND(gr_logreg_pass_accum), "gr_logreg_step_combine", 3, COLUMNS, GR_STEP},
+	{KIND(gr_request_accum), "gr_request_combine", GR_REQUEST_NPARAMS, REQUEST},
 	{KIND(gr_ingest_pass_accum), NULL, 2, RING}
 };
 
@@ -124,6 +126,18 @@ has_combine(const GrTakerKind *kind, Oid function)
 	return symbol != NULL && strcmp(symbol, kind->combine) == 0;
 }
 
+/* True if partial states of the aggregate are what the taker makes: those of requests are as their function sends them. */
+static bool
+has_serial(const GrTakerKind *kind, Oid function)
+{
+	const char *symbol;
+
+	if (kind->form != REQUEST || !OidIsValid(function))
+		return kind->form != REQUEST && !OidIsValid(function);
+	symbol = symbol_of(function);
+	return symbol != NULL && strcmp(symbol, "gr_request_serial") == 0;
+}
+
 /* The kind of an aggregate, whose partial states are its taker's, and its functions; NULL if it is none of these */
 static const GrTakerKind *
 kind_of_aggregate(Oid aggregate, GrTakerCall *call)
@@ -141,7 +155,7 @@ kind_of_aggregate(Oid aggregate, GrTakerCall *call)
 	call->combine = form->aggcombinefn;
 	(void) SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &no_initial);
 	if (kind != NULL &&
-		(!has_combine(kind, form->aggcombinefn) || OidIsValid(form->aggserialfn) ||
+		(!has_combine(kind, form->aggcombinefn) || !has_serial(kind, form->aggserialfn) ||
 		 form->aggtranstype != get_func_rettype(form->aggtransfn) || no_initial != (kind->form != RING)))
 		kind = NULL;
 	ReleaseSysCache(tuple);
@@ -309,6 +323,9 @@ gr_taker_start(GrTaker *taker)
 		case COLUMNS:
 			taker->columns = gr_copy_columns(gr_pass_columns(taker->fcinfo, kind->type));
 			break;
+		case REQUEST:
+			taker->columns = gr_copy_columns(gr_request_columns(gr_request_call(taker->fcinfo)));
+			break;
 		case RING:
 			taker->producer = gr_producer_of_scan(taker->fcinfo, taker->statement);
 			taker->columns = gr_copy_columns(gr_producer_columns(taker->producer));
@@ -327,16 +344,20 @@ begin_state(GrTaker *taker, int nfeatures)
 	const GrTakerKind *kind = taker->kind;
 	MemoryContext old = MemoryContextSwitchTo(taker->context);
 
+	if (kind->form != ARRAYS)
+		taker->names = gr_read_names(taker->fcinfo, taker->columns, GR_PASS_NAMES);
 	if (kind->form == ARRAYS)
 		taker->state = gr_arrays_state(taker->fcinfo, kind->type, kind->arrays, kind->weight, nfeatures);
+	else if (kind->form == REQUEST)
+		taker->sums = gr_request_begin(gr_request_call(taker->fcinfo), taker->context);
 	else
-	{
-		taker->names = gr_read_names(taker->fcinfo, taker->columns, GR_PASS_NAMES);
 		taker->state = gr_pass_state(taker->fcinfo, kind->type, nfeatures, NULL);
-	}
-	taker->shape = gr_state_shape(taker->state);
+	taker->shape = taker->sums != NULL ? gr_request_shape(gr_request_call(taker->fcinfo)) :
+		gr_state_shape(taker->state);
 	taker->row_nbytes = gr_row_nbytes(taker->shape);
 	taker->capacity = Min(Max(BLOCK_NBYTES / taker->row_nbytes, BLOCK_ROWS_MIN), GR_TAKER_ROWS_MAX);
+	if (taker->sums != NULL && gr_request_block(gr_request_call(taker->fcinfo)) > 0)
+		taker->capacity = gr_request_block(gr_request_call(taker->fcinfo));
 	taker->rows = taker->at = palloc_extended(taker->capacity * taker->row_nbytes, MCXT_ALLOC_HUGE);
 	MemoryContextSwitchTo(old);
 }
@@ -367,6 +388,13 @@ hand_on(GrTaker *taker)
 		gr_producer_take(taker->producer, taker->fcinfo, nrows);
 		return;
 	}
+	if (taker->sums != NULL)
+	{
+		taker->nrows = 0;
+		taker->at = taker->rows;
+		gr_request_take(taker->sums, (double *) taker->rows, nrows, taker->names);
+		return;
+	}
 	check_rows(taker);
 	taker->nrows = 0;
 	taker->at = taker->rows;
@@ -395,9 +423,11 @@ make_room(GrTaker *taker, GrValues values)
 		return false;
 	if (taker->kind->form != RING)
 	{
-		if (taker->state == NULL && taker->columns->nfeatures < 0)
+		bool		begun = taker->state != NULL || taker->sums != NULL;
+
+		if (!begun && taker->columns->nfeatures < 0)
 			measure(taker, values);
-		if (taker->state == NULL)
+		if (!begun)
 			begin_state(taker, taker->columns->nfeatures);
 		return true;
 	}
@@ -576,6 +606,21 @@ gr_taker_finish_group(GrTaker *taker, GrState *state, int64 nskipped, MemoryCont
 /* Has a parallel worker said already that it had rows? It may scan several partitions. */
 static bool worker_counted = false;
 
+/* The partial state of a request; NULL if the scan met no row */
+static Datum
+finish_request(GrTaker *taker, bool *isnull)
+{
+	bool		counts_worker = IsParallelWorker() && !worker_counted;
+
+	*isnull = taker->columns == NULL;
+	if (*isnull)
+		return (Datum) 0;
+	if (taker->sums == NULL)
+		taker->sums = gr_request_begin(gr_request_call(taker->fcinfo), taker->context);
+	worker_counted |= counts_worker;
+	return gr_request_partial(taker->sums, taker->nskipped, counts_worker);
+}
+
 Datum
 gr_taker_finish(GrTaker *taker, bool *isnull)
 {
@@ -589,6 +634,13 @@ gr_taker_finish(GrTaker *taker, bool *isnull)
 	{
 		MemoryContextSwitchTo(old);
 		return Int64GetDatum(taker->nskipped);
+	}
+	if (kind->form == REQUEST)
+	{
+		Datum		partial = finish_request(taker, isnull);
+
+		MemoryContextSwitchTo(old);
+		return partial;
 	}
 	if (taker->state == NULL && kind->form == COLUMNS && taker->columns != NULL)
 		taker->state = gr_pass_state(taker->fcinfo, kind->type, taker->columns->nfeatures, NULL);

@@ -59,7 +59,8 @@ typedef struct GrTaker
 	int64		capacity;		/* of these; 0: there is no room yet */
 	char	   *rows;			/* where they are; NULL: in a ring */
 	int64		nskipped;
-	struct GrState *state;		/* NULL: of a ring, or none yet */
+	struct GrState *state;		/* NULL: of a ring or a request, or none yet */
+	struct GrRequestSums *sums; /* of a request; NULL: none yet */
 	struct GrProducer *producer;
 	MemoryContext context;		/* of all that it has */
 	MemoryContext statement;

@@ -1,10 +1,5 @@
 /*
- * cluster_sums.h: what the aggregate gpu_scores_pass makes of a group's rows.
- *
- * gpu_scores_pass(request gpu_logreg_step, names text[], widths int[], columns ...) is told of columns as
- * gpu_logreg_pass is. The request is of a kind that no user's value has: of FAST, where the Hessian is wanted, else of
- * GRADIENT. What its terms have beyond the digits of beta is where others have which terms stay out. The state is the
- * process's own memory, and nothing that SQL could make up; the result, a bytea, is a GrClusterSums.
+ * cluster_sums.h: the sums of a cluster's rows: how many there are, and what scores.h has of them.
  */
 #ifndef GPUREG_CLUSTER_SUMS_H
 #define GPUREG_CLUSTER_SUMS_H

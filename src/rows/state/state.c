@@ -29,7 +29,7 @@
 
 const GrStateKind gr_state_kinds[] = {
 	[GR_STATS] = {"gpu_ols_stats", "gpu_ols_pass", "gpu_ols_fit", 4, 32, 1},
-	[GR_STEP] = {"gpu_logreg_step", "gpu_logreg_pass", "gpu_logreg_fit", 8, 256, GR_STATE_VERSION}
+	[GR_STEP] = {"gpu_logreg_step", "gpu_logreg_array_pass", "gpu_logreg_fit", 8, 256, GR_STATE_VERSION}
 };
 
 /*
@@ -187,8 +187,10 @@ gr_state_request_sums(GrRowShape shape, GrRowRules rules)
 }
 
 GrState *
-gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
+gr_state_request(const GrRequest *request, GrRowRules rules, const GrBasis *basis)
 {
+	const GrPass of_request = gr_request_pass(request);
+	const GrPass *pass = &of_request;
 	int			nchanged = basis == NULL ? 0 : basis->nchanged;
 	GrState    *state = gr_state_create_pass(pass, rules.weighting, nchanged);
 	Size		t = gr_state_nterms(state);

@@ -14,6 +14,7 @@
 #include "compute/dist/family.h"
 #include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
+#include "compute/request/request.h"
 #include "run/args.h"
 #include "run/compat.h"
 
@@ -306,7 +307,7 @@ extern GrState *gr_state_create_pass(const GrPass *pass, GrWeighting weighting, 
  * A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins
  * with.
  */
-extern GrState *gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis);
+extern GrState *gr_state_request(const GrRequest *request, GrRowRules rules, const GrBasis *basis);
 
 /* The basis that a request has, whose numbers stay the request's; in the current memory context */
 extern GrBasis gr_state_requested_basis(GrState *request);

@@ -2,9 +2,8 @@
  * state_rows.c: rows on their way into a state: the transition functions of the aggregates.
  *
  * gpu_ols_agg(y, x...) and its like, gpu_logreg_step_agg(beta, y, x...) and gpu_glm_step_agg(family, link, beta, y,
- * x...) take rows as arrays. gpu_ols_pass(names,
- * widths, columns...) and gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and
- * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. Over a remote query,
+ * x...) take rows as arrays. gpu_ols_pass(request, names, widths, columns...) is what gpu_ols_fit() runs over its query,
+ * in parallel workers, and takes the columns as they are. Over a remote query,
  * gpu_ols_array_pass(y, x), which has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are
  * run: they go by nothing but their arguments and the state. The families differ in their sums; what holds the rows
  * until there are enough is the same. A function that runs for each row is made twice by the compiler, the state's type
@@ -37,7 +36,6 @@ PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_glm_step_accum);
 PG_FUNCTION_INFO_V1(gr_glm_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_ols_pass_accum);
-PG_FUNCTION_INFO_V1(gr_logreg_pass_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_array_pass_accum);
 PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
 
@@ -708,13 +706,6 @@ Datum
 gr_ols_pass_accum(PG_FUNCTION_ARGS)
 {
 	return accumulate_columns(fcinfo, GR_STATS);
-}
-
-/* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
-Datum
-gr_logreg_pass_accum(PG_FUNCTION_ARGS)
-{
-	return accumulate_columns(fcinfo, GR_STEP);
 }
 
 /*

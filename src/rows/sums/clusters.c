@@ -3,31 +3,26 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "compute/glm/scores.h"
 #include "rows/columns/columns.h"
 #include "rows/query/query.h"
 #include "rows/query/wrapper.h"
-#include "rows/state/cluster_sums.h"
-#include "rows/state/state.h"
 #include "rows/sums/clusters.h"
-#include "run/compat.h"
+#include "rows/sums/request_query.h"
 #include "run/raise.h"
+#include "run/request.h"
 
-/* The arguments of gpu_scores_pass before the columns */
-#define NPARAMS 3
+#define NPARAMS GR_REQUEST_NPARAMS
 
 typedef struct ClusterReceiver
 {
 	GrReceiver	base;
 	GrGlmFit *fit;
-	Size		nbytes;			/* of a cluster */
-	GrClusterSums *sums;
+	const GrRequest *request;
 	int64		nrows;			/* of all clusters */
 } ClusterReceiver;
 
@@ -64,41 +59,25 @@ gr_clusters_check_met(const GrGlmFit *fit, const char *name)
 				 errhint("Name a column that differs among the rows.")));
 }
 
-/* One group: NULL where none of its rows takes part */
+/* One group, whose rows may all be left out */
 static bool
 receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 {
 	ClusterReceiver *receiver = (ClusterReceiver *) self;
-	GrClusterSums *sums = receiver->sums;
+	GrRequestResult result;
 	GrError		err = {0};
 	bool		isnull;
 	Datum		value = slot_getattr(slot, 1, &isnull);
-	bytea	   *bytes;
 
 	CHECK_FOR_INTERRUPTS();
 	if (isnull)
 		return true;
-	bytes = DatumGetByteaPP(value);
-	if (VARSIZE_ANY_EXHDR(bytes) != receiver->nbytes)
-		elog(ERROR, "gpu_scores_pass returned %d bytes", (int) VARSIZE_ANY_EXHDR(bytes));
-	memcpy(sums, VARDATA_ANY(bytes), receiver->nbytes);
-	receiver->nrows += sums->nrows;
-	if (!gr_glm_add_cluster(receiver->fit, sums->data, &gr_host, &err))
+	result = gr_request_result(value, receiver->request);
+	receiver->nrows += result.counts.nrows;
+	if (result.counts.nrows > 0 && !gr_glm_add_cluster(receiver->fit, result.sums, &gr_host, &err))
 		gr_raise(&err);
+	gr_request_free(&result);
 	return true;
-}
-
-/* What is asked of the rows: a gpu_logreg_step whose terms that stay out are digits of beta; see cluster_sums.h */
-static Datum
-make_request(const GrIngest *ingest, const GrGlmFit *fit)
-{
-	GrPass		pass = fit->pass;
-	GrState    *request;
-
-	pass.kind = gr_fit_vcov(fit) == GR_VCOV_CR2 ? GR_PASS_FAST : GR_PASS_GRADIENT;
-	request = gr_state_request(&pass, ingest->rules, fit->basis);
-	memcpy(gr_state_fixed(request), fit->pass_lo, gr_state_nterms(request) * sizeof(double));
-	return PointerGetDatum(request);
 }
 
 /* ERROR unless these are the rows of the fit, in two clusters at least. */
@@ -121,20 +100,12 @@ gr_clusters_sum(const GrIngest *given, GrGlmFit *fit, int64 nrows)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const GrIngest keyless = gr_ingest_without_key(given);
-	const GrIngest *ingest = &keyless;
-	Oid			types[NPARAMS] = {gr_own_type(ingest->function, "gpu_logreg_step"), TEXTARRAYOID, INT4ARRAYOID};
-	Datum		values[NPARAMS] = {
-		make_request(ingest, fit), gr_names_datum(ingest->columns), gr_widths_datum(ingest->arguments).value
-	};
 	ClusterReceiver receiver = {
-		.base.pub.receiveSlot = receive_cluster,.fit = fit,
-		.nbytes = gr_cluster_nbytes(fit->pass.shape.nfeatures, gr_fit_vcov(fit) == GR_VCOV_CR2)
+		.base.pub.receiveSlot = receive_cluster,.fit = fit,.request = gr_scores_request(fit)
 	};
-	GrPlan	   *plan = gr_plan_clusters(ingest, "gpu_scores_pass", NPARAMS, types, values, BYTEAOID, fit->way);
 
-	receiver.sums = palloc_extended(receiver.nbytes, MCXT_ALLOC_HUGE);
-	gr_run_plan(plan, NULL, &receiver.base, 0);
-	check_clusters(ingest, &receiver, nrows);
+	gr_run_plan(gr_plan_request_by_cluster(&keyless, receiver.request, fit->basis, fit->way), NULL, &receiver.base, 0);
+	check_clusters(&keyless, &receiver, nrows);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

@@ -1,7 +1,7 @@
 /*
  * clusters.h: the sums of clusters, for covariances that are robust to them.
  *
- * PostgreSQL does the grouping: the user's query is run again under SELECT gpu_scores_pass(request, names, widths,
+ * PostgreSQL does the grouping: the user's query is run again under SELECT gpu_request_pass(request, names, widths,
  * columns ...) FROM (query) GROUP BY the cluster columns, in parallel workers where the planner likes. So a cluster
  * column may be of any type that has an equality, clusters are what GROUP BY makes of them, and what doesn't fit
  * work_mem spills as it does there. Each group's sums go into the fit as they come, and are not kept.

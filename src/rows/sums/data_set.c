@@ -14,6 +14,7 @@
 #include "run/clock.h"
 #include "run/raise.h"
 #include "run/report.h"
+#include "run/request.h"
 
 /* Kept columns that are further from 0 than so many of their spreads are summed about their means. */
 #define FAR_SPREADS 4.0
@@ -33,17 +34,6 @@ make_sums(int nfeatures)
 	sums.lo = sums.hi + triangle;
 	sums.shift = sums.lo + triangle;
 	return sums;
-}
-
-/* The pass that sums rows about shift */
-static GrPass
-gram_pass(GrRowShape shape, GrRowRules rules, const double *shift)
-{
-	return (GrPass) {
-		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.linear = true,
-		.beta = palloc0(gr_nterms(shape.nfeatures) * sizeof(double)),.shift = shift,.measure = GR_MEASURE_STEP,
-		.counts = rules.weighting == GR_FREQUENCIES
-	};
 }
 
 /* Takes the triangle of (1, x, y) out of a pass's sums, where it stands behind a row of ones. */
@@ -72,14 +62,16 @@ sum_source(GrRowSource *source)
 	int			p = source->shape.nfeatures;
 	GrRowSums	sums = make_sums(p);
 	double	   *of_pass = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double), MCXT_ALLOC_HUGE);
-	GrPass		pass = gram_pass(source->shape, source->rules, sums.shift);
 	GrError		err = {0};
 	int			column;
 
 	do
 	{
-		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
-		gr_source_pass(source, &pass, of_pass);
+		GrRequest  *request = gr_linear_request(source->shape, source->rules, sums.shift);
+
+		gr_request_clear(request, of_pass);
+		gr_source_sums(source, request, of_pass);
+		pfree(request);
 		take_gram(of_pass, p, &sums);
 	} while (source->npasses == 1 && gr_shift_by_sums(sums.shift, sums.hi, sums.lo, p, FAR_SPREADS));
 	pfree(of_pass);
@@ -99,18 +91,19 @@ static void
 sum_parts_about(GrFoldRows *parts, const double *shift, GrRowSums *sums)
 {
 	int			p = parts->shape.nfeatures;
-	double	   *of_pass = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double), MCXT_ALLOC_HUGE);
-	GrPass		pass = gram_pass(parts->shape, parts->rules, shift);
+	GrRequest  *request = gr_linear_request(parts->shape, parts->rules, shift);
+	double	   *of_pass = palloc_extended(gr_request_nsums(request) * sizeof(double), MCXT_ALLOC_HUGE);
 
 	for (int k = 0; k < parts->n; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
-		gr_fold_part_pass(parts, k, &pass, of_pass);
+		gr_request_clear(request, of_pass);
+		gr_fold_part_sums(parts, k, request, of_pass);
 		take_gram(of_pass, p, &sums[k]);
 		memcpy(sums[k].shift, shift, gr_nterms(p) * sizeof(double));
 	}
 	pfree(of_pass);
+	pfree(request);
 }
 
 /* Sums each part up, in two passes where a column of all rows is far from 0. */
@@ -339,7 +332,7 @@ record_query(const GrDataSet *data)
 	/* a pass reads and computes at once */
 	run->read_s = source->pass_s;
 	run->solve_s = run->total_s - source->pass_s;
-	append_reason("; %s", source->ingest != NULL ? "" :
+	append_reason("; %s", source->remote ? "" :
 				  !source->for_workers ? "more rows than gpureg.ring_size holds: " :
 				  data->wanted.boot_flips ? "a permutation test is worth parallel workers: " :
 				  "a bootstrap is worth parallel workers: ");

@@ -21,9 +21,9 @@
 #include "rows/ring/ring_consumer.h"
 #include "rows/scan/scan.h"
 #include "rows/state/state.h"
-#include "rows/sums/boot_sums.h"
 #include "rows/sums/clusters.h"
 #include "rows/sums/ingest.h"
+#include "rows/sums/request_query.h"
 #include "rows/sums/source.h"
 #include "run/args.h"
 #include "run/clock.h"
@@ -416,7 +416,6 @@ gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n)
 static bool
 plan_passes(GrRowSource *source, const GrIngest *ingest)
 {
-	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
 	GrIngest	keyless;
 	int			nworkers;
 
@@ -424,11 +423,28 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 		return false;
 	if (source->plan != NULL)
 		return source->parallel;
-	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");
 	keyless = gr_ingest_without_key(ingest);
-	source->plan = gr_plan_aggregate(&keyless, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
+	source->plan = gr_plan_requests(&keyless, GR_COST_PASS, &nworkers);
 	source->parallel = source->plan != NULL && (nworkers > 0 || gr_is_scanned(source->plan));
 	return source->parallel;
+}
+
+/* Plans what needs the rows' keys, once there is such a request; how many workers it would run in */
+static int
+plan_keyed(GrRowSource *source, const GrIngest *ingest)
+{
+	int			nworkers;
+
+	if (source->keyed_plan != NULL)
+		return gr_planned_workers(source->keyed_plan);
+	source->keyed_plan = gr_plan_requests(ingest, GR_COST_REPLICATES, &nworkers);
+	if (source->keyed_plan == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_ARGUMENTS),
+				 errmsg("the query of a bootstrap has too many columns"),
+				 errdetail("It has %d columns that cannot be put together into arrays.", ingest->arguments->n),
+				 errhint("Concatenate its arrays.")));
+	return nworkers;
 }
 
 /* Are passes to be made where a remote query has its rows? Then there is nothing to be read. */
@@ -444,7 +460,7 @@ begin_remote_passes(GrRowSource *source, GrIngest *ingest)
 	gr_name_ingested(ingest);
 	source->kind = GR_SOURCE_QUERY;
 	source->ingest = ingest;
-	source->step_type = gr_own_type(ingest->function, "gpu_logreg_step");
+	source->remote = true;
 	source->shape = gr_columns_shape(ingest->columns);
 	source->rules = ingest->rules;
 	source->nrows = -1;
@@ -461,9 +477,9 @@ begin_remote_passes(GrRowSource *source, GrIngest *ingest)
 static bool
 is_for_workers(GrRowSource *source, const GrIngest *ingest)
 {
-	return gr_boot_work(ingest) >= WORK_FOR_WORKERS && ingest->repeatable && max_parallel_workers_per_gather > 0 &&
-		gr_fits_aggregate(ingest, GR_BOOT_NPARAMS) && plan_passes(source, ingest) &&
-		gr_planned_workers(source->boot_plan = gr_boot_plan(ingest)) > 0;
+	return ingest->boot_reps > 0 && gr_boot_work(ingest) >= WORK_FOR_WORKERS && ingest->repeatable &&
+		max_parallel_workers_per_gather > 0 && gr_fits_aggregate(ingest, GR_REQUEST_NPARAMS) &&
+		plan_passes(source, ingest) && plan_keyed(source, ingest) > 0;
 }
 
 void
@@ -502,11 +518,8 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 		return;
 	if (!ingest->parted && plan_passes(source, ingest))
 	{
-		GrIngest	keyless = gr_ingest_without_key(ingest);
-
 		source->kind = GR_SOURCE_QUERY;
-		source->names = gr_names_datum(keyless.columns);
-		source->widths = gr_widths_datum(keyless.arguments).value;
+		source->ingest = ingest;
 		source->nrows = -1;
 		return;
 	}
@@ -530,7 +543,7 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 	double		wanted = Min(Min((double) most, limit), nrows / SAMPLE_PART);
 	double		started = gr_now();
 
-	if ((source->kind != GR_SOURCE_QUERY && !in_file) || source->ingest != NULL || wanted < SAMPLE_ROWS_A_TERM * nterms)
+	if ((source->kind != GR_SOURCE_QUERY && !in_file) || source->remote || wanted < SAMPLE_ROWS_A_TERM * nterms)
 		return false;
 	memset(sample, 0, sizeof(*sample));
 	sample->kind = GR_SOURCE_JOB;
@@ -559,52 +572,58 @@ check_same_rows(GrRowSource *source, int64 nrows)
 				 errmsg("query returned other rows when it was run again"),
 				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows,
 						   nrows),
-				 source->ingest != NULL ? errhint("Store its result in a table.") :
+				 source->remote ? errhint("Store its result in a table.") :
 				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
 }
 
-/* The plan of a pass, and what it is run with */
-static GrPlan *
-plan_pass(const GrRowSource *source, GrState *request, ParamListInfo *params)
+/* Makes a pass where a remote query has its rows. */
+static GrRequestResult
+sum_remote(GrRowSource *source, const GrRequest *request)
 {
-	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
-	NullableDatum values[3] = {
-		{.value = PointerGetDatum(request)}, {.value = source->names}, {.value = source->widths}
-	};
-
-	*params = NULL;
-	if (source->ingest != NULL)
-		return gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass", request, source->step_type);
-	*params = gr_make_params(3, values, types);
-	return source->plan;
-}
-
-static void
-pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg pass", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	ParamListInfo params;
-	GrPlan	   *plan = plan_pass(source, gr_state_request(pass, source->rules, source->basis), &params);
+	Oid			type = gr_own_type(source->ingest->function, "gpu_logreg_step");
+	GrPlan	   *plan = gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass",
+										  gr_state_request(request, source->rules, source->basis), type);
 	GrState    *state;
 	Datum		result;
 	bool		isnull;
 
-	result = gr_run_for_value(plan, params, &isnull);
+	result = gr_run_for_value(plan, NULL, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
 	state = gr_state_settled(result, GR_STEP, NULL);
-	if (state->nfeatures != pass->shape.nfeatures || state->kind != pass->kind)
-		elog(ERROR, "%s returned another pass", source->ingest != NULL ? "gpu_logreg_array_pass" : "gpu_logreg_pass");
-	gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, gr_state_sums(state));
-	if (gr_has_totals(source->shape, source->rules))
-		source->totals = *gr_state_totals(state);
-	source->nskipped = state->nskipped;
-	source->nworkers = Max(source->nworkers, state->nworkers);
+	if (state->nfeatures != request->shape.nfeatures || state->kind != request->kind)
+		elog(ERROR, "gpu_logreg_array_pass returned another pass");
+	return (GrRequestResult) {
+		.counts = {.nrows = state->nrows,.nskipped = state->nskipped,.nworkers = state->nworkers},
+		.sums = gr_state_sums(state),
+		.totals = gr_state_ntotals(state) > 0 ? gr_state_totals(state) : NULL
+	};
+}
+
+/* Runs the query for the sums of a request. */
+static void
+sum_query(GrRowSource *source, const GrRequest *request, double *sums)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg pass", ALLOCSET_DEFAULT_SIZES);
+	bool		keyed = gr_request_takes_keys(request);
+	GrIngest	keyless = gr_ingest_without_key(source->ingest);
+	GrRequestResult result;
+	MemoryContext old;
+
+	if (keyed)
+		(void) plan_keyed(source, source->ingest);
+	old = MemoryContextSwitchTo(context);
+	result = source->remote ? sum_remote(source, request) :
+		gr_run_request(keyed ? source->ingest : &keyless, keyed ? source->keyed_plan : source->plan, request,
+					   source->basis);
+	gr_request_merge(request, sums, result.sums);
+	if (result.totals != NULL)
+		source->totals = *result.totals;
+	source->nskipped = result.counts.nskipped;
+	source->nworkers = Max(source->nworkers, result.counts.nworkers);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	if (pass->nfaces == 0)
-		check_same_rows(source, (int64) sums[GR_SUM_NROWS]);
+	check_same_rows(source, result.counts.nrows);
 }
 
 /* The caller's rows stay as they are. */
@@ -648,10 +667,11 @@ gr_source_change(GrRowSource *source, const GrBasis *basis)
 	source->basis = basis;
 }
 
-/* Adds rows that are here, or kept, to the sums of a request. */
-static void
-sum_rows(GrRowSource *source, const GrRequest *request, double *sums)
+void
+gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums)
 {
+	double		started = gr_now();
+
 	switch (source->kind)
 	{
 		case GR_SOURCE_JOB:
@@ -664,50 +684,8 @@ sum_rows(GrRowSource *source, const GrRequest *request, double *sums)
 			gr_fold_request(source->folds, source->left_out, request, sums);
 			break;
 		case GR_SOURCE_QUERY:
-			elog(ERROR, "the rows of a query are in its aggregate");
-	}
-}
-
-void
-gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
-{
-	double		started = gr_now();
-
-	if (source->kind == GR_SOURCE_QUERY)
-		pass_over_query(source, pass, sums);
-	else
-	{
-		GrRequest  *request = gr_pass_request(pass);
-
-		sum_rows(source, request, sums);
-		pfree(request);
-	}
-	source->npasses++;
-	gr_progress_pass();
-	source->pass_s += gr_now() - started;
-}
-
-void
-gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums)
-{
-	double		started = gr_now();
-
-	Assert(source->kind != GR_SOURCE_CHUNKS && source->ingest == NULL);
-	if (pass->nactive < 1)
-		elog(ERROR, "a bootstrap of no terms has nothing to sum");
-	if (source->kind == GR_SOURCE_JOB)
-	{
-		GrRequest  *request = gr_boot_request(pass);
-
-		sum_rows(source, request, sums);
-		pfree(request);
-	}
-	else
-	{
-		if (source->boot_plan == NULL)
-			source->boot_plan = gr_boot_plan(ingest);
-		gr_boot_run(ingest, source->boot_plan, source->basis, pass, sums);
-		check_same_rows(source, (int64) sums[0]);
+			sum_query(source, request, sums);
+			break;
 	}
 	source->npasses++;
 	gr_progress_pass();

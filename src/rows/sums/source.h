@@ -7,12 +7,9 @@
 
 #include "postgres.h"
 
-#include "compute/base/row_list.h"
 #include "compute/base/compute.h"
 #include "compute/base/row_list.h"
 #include "compute/glm/glm_fit.h"
-#include "compute/base/row_list.h"
-#include "compute/resample/boot.h"
 #include "rows/query/query.h"
 #include "rows/state/state.h"
 #include "rows/sums/folds.h"
@@ -25,7 +22,7 @@ typedef enum GrRowSourceKind
 {
 	GR_SOURCE_JOB,				/* kept on a backend, or spooled */
 	GR_SOURCE_CHUNKS,			/* in memory */
-	GR_SOURCE_QUERY,			/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes, or
+	GR_SOURCE_QUERY,			/* read again for each pass, by gpu_request_pass, in parallel where the planner likes, or
 								 * where a remote query has its rows */
 	GR_SOURCE_FOLDS				/* the parts of a cross-validation but one, or all of them */
 } GrRowSourceKind;
@@ -47,14 +44,12 @@ typedef struct GrRowSource
 	int			nclusterings;	/* runs of the query, or readings of the kept rows, for those */
 
 	/* of a query */
-	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
-	GrPlan	   *plan;			/* of the passes over another */
-	bool		parallel;		/* ... in parallel workers or by a scan, as it is planned */
+	const GrIngest *ingest;
+	bool		remote;			/* each pass is planned anew, and made where the query has its rows */
+	GrPlan	   *plan;			/* of requests without keys, over another */
+	GrPlan	   *keyed_plan;		/* of requests with keys, once there was one */
+	bool		parallel;		/* passes would run in parallel workers or by a scan, as planned */
 	bool		for_workers;	/* rows that could be kept are read again, as passes are worth workers */
-	GrPlan	   *boot_plan;		/* of a bootstrap's passes, once there was one */
-	Oid			step_type;		/* gpu_logreg_step */
-	Datum		names;			/* text[]: the features', then the response's */
-	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
 	GrRowTotals totals;			/* of weighted rows that a pass has met */
 	int64		nrows;			/* that every pass must meet; -1 before the first */
 	int64		nskipped;
@@ -121,13 +116,7 @@ extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 /* Gives the fit, which asks for clusters, their sums: runs source->clustered again, or reads kept rows back. */
 extern void gr_source_clusters(GrRowSource *source, GrGlmFit *fit);
 
-/*
- * Makes a pass of a bootstrap about the fit that the source's passes were for: adds to sums. ingest: from which the
- * source was read. Not of chunks
- */
-extern void gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums);
-
-/* Makes a pass: adds to sums. */
-extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);
+/* Makes the sums of a request over the source's rows: adds to sums. */
+extern void gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums);
 
 #endif							/* GPUREG_SOURCE_H */

@@ -11,6 +11,7 @@
 #include "run/args.h"
 #include "run/device.h"
 #include "run/raise.h"
+#include "run/request.h"
 #include "sql/enet/enet_logit.h"
 
 /* Makes the passes that the path wants. */
@@ -23,13 +24,16 @@ make_passes(GrEnetLogit *logit)
 
 	while (path->wants_pass)
 	{
+		GrRequest  *request = gr_pass_request(&path->pass);
+
 		data->npasses++;
 		for (int f = 0; f < data->n; f++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (f != logit->left_out)
-				gr_source_pass(&data->source[f], &path->pass, path->sums);
+				gr_source_sums(&data->source[f], request, path->sums);
 		}
+		pfree(request);
 		if (gr_logit_path_advance(path, &gr_host, &err))
 			continue;
 		gr_note_device_error(&err);
@@ -181,15 +185,14 @@ static double
 deviance_of(GrRowSource *source, const double *beta, double *sums)
 {
 	int			p = source->shape.nfeatures;
-	GrPass		pass = {
-		.kind = GR_PASS_GRADIENT,.shape = source->shape,.distribution = GR_LOGISTIC,.beta = beta,
-		.shift = palloc0(gr_nterms(p) * sizeof(double)),.measure = GR_MEASURE_STEP,
-		.counts = source->rules.weighting == GR_FREQUENCIES
-	};
+	double	   *shift = palloc0(gr_nterms(p) * sizeof(double));
+	GrRequest  *request = gr_logit_gradient_request(source->shape, source->rules.weighting == GR_FREQUENCIES, beta,
+													shift);
 
-	gr_pass_clear(pass.kind, p, sums);
-	gr_source_pass(source, &pass, sums);
-	pfree(unconstify(double *, pass.shift));
+	gr_request_clear(request, sums);
+	gr_source_sums(source, request, sums);
+	pfree(request);
+	pfree(shift);
 	return sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
 }
 

@@ -26,6 +26,7 @@
 #include "run/progress.h"
 #include "run/raise.h"
 #include "run/report.h"
+#include "run/request.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/model/vcov_warnings.h"
 
@@ -146,7 +147,12 @@ answer(GrRowSource *source, GrGlmFit *fit, GrGlmWant want)
 	else if (want == GR_GLM_CLUSTERS)
 		gr_source_clusters(source, fit);
 	else
-		gr_source_pass(source, &fit->pass, fit->sums);
+	{
+		GrRequest  *request = gr_pass_request(&fit->pass);
+
+		gr_source_sums(source, request, fit->sums);
+		pfree(request);
+	}
 }
 
 /* For gpu_progress(): a pass that has a deviance */

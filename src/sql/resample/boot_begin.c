@@ -12,6 +12,7 @@
 #include "rows/columns/columns.h"
 #include "run/args.h"
 #include "run/raise.h"
+#include "run/request.h"
 #include "sql/resample/boot_begin.h"
 
 /*
@@ -141,4 +142,16 @@ gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribut
 	if (!gr_boot_begin(&boot->pass, boot->f.fit, palloc_extended((Size) t * t * sizeof(double), MCXT_ALLOC_HUGE)))
 		elog(ERROR, "a fit that has converged has no triangle");
 	boot->pass.seed = boot->seed;
+}
+
+void
+gr_boot_sums(GrBoot *boot, const GrBootPass *pass, double *sums)
+{
+	GrRequest  *request;
+
+	if (pass->nactive < 1)
+		elog(ERROR, "a bootstrap of no terms has nothing to sum");
+	request = gr_boot_request(pass);
+	gr_source_sums(boot->f.data->source, request, sums);
+	pfree(request);
 }

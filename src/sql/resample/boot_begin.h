@@ -62,4 +62,7 @@ extern void gr_boot_read_arguments(FunctionCallInfo fcinfo, GrBoot *boot);
  */
 extern void gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution);
 
+/* Makes a pass over the rows that gr_boot_fit_rows() has fitted: adds to sums. */
+extern void gr_boot_sums(GrBoot *boot, const GrBootPass *pass, double *sums);
+
 #endif							/* GPUREG_BOOT_BEGIN_H */

@@ -16,6 +16,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/raise.h"
+#include "run/request.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/resample/cv_logistic.h"
 
@@ -69,17 +70,13 @@ static double
 count_wrong(Fitting *f, int part, const double *beta, double *sums)
 {
 	int			p = f->rows->shape.nfeatures;
-	double		nothing = 0;
 	double	   *face = palloc0(gr_face_size(p) * sizeof(double));
-	GrPass		pass = {
-		.kind = GR_PASS_FACE,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.shift = palloc0((p + 1) *
-																								   sizeof(double)),
-		.beta = palloc0((p + 1) * sizeof(double)),.nfaces = 1,.faces = face,.face_absolute = &nothing
-	};
+	GrRequest  *request;
 
 	memcpy(face, beta, gr_nterms(p) * sizeof(double));
-	gr_pass_clear(GR_PASS_FACE, p, sums);
-	gr_fold_part_pass(f->rows, part, &pass, sums);
+	request = gr_logit_face_request(f->rows->shape, face);
+	gr_request_clear(request, sums);
+	gr_fold_part_sums(f->rows, part, request, sums);
 	return sums[GR_SUM_NWRONG] + sums[GR_SUM_NONES];
 }
 
@@ -95,18 +92,16 @@ test_fold(Fitting *f, int part, const GrGlmFit *fit, GrCvFold *fold)
 	const GrJob *job = f->rows->part[part];
 	double	   *beta = palloc0(gr_nterms(p) * sizeof(double));
 	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double), MCXT_ALLOC_HUGE);
-	GrPass		pass = {
-		.kind = GR_PASS_GRADIENT,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.beta = fit->pass.beta,
-		.shift = fit->pass.shift
-	};
+	GrRequest  *request;
 
 	fold->ntest = job->nrows;
 	fold->weight = f->rows->shape.weight ? job->totals.weights : (double) job->nrows;
 	fold->error = fold->misclassified = NAN;
 	if (!fold->converged)
 		return;
-	gr_pass_clear(GR_PASS_GRADIENT, p, sums);
-	gr_fold_part_pass(f->rows, part, &pass, sums);
+	request = gr_logit_gradient_request(f->rows->shape, false, fit->pass.beta, fit->pass.shift);
+	gr_request_clear(request, sums);
+	gr_fold_part_sums(f->rows, part, request, sums);
 	fold->error = (sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]) / fold->weight;
 	for (int k = 0; k + first <= p; k++)
 		beta[k + first] = isnan(fold->coef[k]) ? 0 : fold->coef[k];

@@ -173,7 +173,7 @@ step_together(GrBoot *boot, Iterating *it, double *sums, double *work)
 			it->asked[(Size) r * n] = NAN;
 	it->pass.steps = it->asked;
 	memset(sums, 0, gr_boot_nsums(&it->pass) * sizeof(double));
-	gr_source_boot(boot->f.data->source, &boot->f.data->ingest, &it->pass, sums);
+	gr_boot_sums(boot, &it->pass, sums);
 	for (int r = 0; r < it->pass.nreps; r++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -211,7 +211,7 @@ step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 		one.first = (it->pass.first + r) / 4 * 4;
 		one.nreps = 4;
 		memset(sums, 0, gr_boot_nsums(&one) * sizeof(double));
-		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, &one, sums);
+		gr_boot_sums(boot, &one, sums);
 		take_step(it, r, &one, sums, (it->pass.first + r) % 4, work);
 	}
 	pfree(beta);
@@ -294,7 +294,7 @@ make_replicates(GrBoot *boot)
 			continue;
 		}
 		memset(sums, 0, gr_boot_nsums(pass) * sizeof(double));
-		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, pass, sums);
+		gr_boot_sums(boot, pass, sums);
 		take_replicates(boot, sums, first, work);
 	}
 	pfree(sums);
@@ -326,7 +326,7 @@ find_acceleration(GrBoot *boot)
 	if (strcmp(boot->roles.key_role, "clusters") == 0)
 		gr_boot_clusters(boot->f.data->source, &boot->f.data->ingest, &pass, sums);
 	else
-		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, &pass, sums);
+		gr_boot_sums(boot, &pass, sums);
 	boot->acceleration = palloc(n * sizeof(double));
 	for (int k = 0; k < n; k++)
 		boot->acceleration[k] = acceleration_of(sums[GR_BOOT_HEAD + k], sums[GR_BOOT_HEAD + n + k]);

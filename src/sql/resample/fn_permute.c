@@ -147,7 +147,7 @@ make_replicates(Permutation *p)
 		pass->first = first;
 		pass->nreps = Min(step, boot->reps - first);
 		memset(sums, 0, gr_boot_nsums(pass) * sizeof(double));
-		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, pass, sums);
+		gr_boot_sums(boot, pass, sums);
 		for (int r = 0; r < pass->nreps; r++)
 			count_replicate(p, sums, r, work);
 	}
