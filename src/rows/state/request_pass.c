@@ -252,17 +252,6 @@ gr_request_block(const GrRequestCall *call)
  * States
  */
 
-/* Where the aggregate's states live; ERROR if it is no aggregate that calls. */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "called outside an aggregate");
-	return context;
-}
-
 static GrRequestSums *
 state_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -420,7 +409,7 @@ take_row(FunctionCallInfo fcinfo, GrRequestSums *state, double *row)
 Datum
 gr_request_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	GrRequestSums *state = state_argument(fcinfo, ARG_STATE);
 	GrRequestCall *call = gr_request_call(fcinfo);
 	GrRowFate	fate;
@@ -461,7 +450,7 @@ merged_head(FunctionCallInfo fcinfo, const GrRequest *other)
 Datum
 gr_request_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	GrRequestSums *state = state_argument(fcinfo, 0);
 	GrRequestSums *other = state_argument(fcinfo, 1);
 
@@ -517,7 +506,7 @@ state_datum(GrRequestSums *state, Size head_nbytes)
 Datum
 gr_request_serial(PG_FUNCTION_ARGS)
 {
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	return state_datum((GrRequestSums *) PG_GETARG_POINTER(0), sizeof(GrRequest));
 }
 
@@ -550,7 +539,7 @@ gr_request_deserial(PG_FUNCTION_ARGS)
 	GrRequestSums *state;
 	Size		n;
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (nbytes < sizeof(GrRequest) + sizeof(GrRequestCounts))
 		raise_malformed();
 	memcpy(head, at, sizeof(GrRequest));
@@ -573,7 +562,7 @@ gr_request_final(PG_FUNCTION_ARGS)
 {
 	GrRequestSums *state = state_argument(fcinfo, 0);
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
 	return state_datum(state, 0);
