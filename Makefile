@@ -101,7 +101,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies g
 	permute cv enet enet_logit iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \
 	formula dot separation separation_exact nist reference invariance metamorphic projection project_bits \
 	project_rows feature_hash examples explain rewrite errors columns_at_fault logreg_errors projection_errors \
-	settings edges spi
+	settings edges spi plans
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

@@ -286,6 +286,43 @@ gr_estimate_rows(const GrPlan *plan)
 	return plan->stmt->planTree->plan_rows;
 }
 
+double
+gr_estimate_input(const GrPlan *plan)
+{
+	const Plan *node = plan->stmt->planTree;
+	double		nprocesses = 1;
+	List	   *parts;
+	ListCell   *cell;
+	double		nrows = 0;
+
+	if (!IsA(node, Agg))
+		return -1;
+	if (!DO_AGGSPLIT_COMBINE(((const Agg *) node)->aggsplit))
+		return node->lefttree->plan_rows;
+	node = node->lefttree;
+	if (IsA(node, Gather))
+	{
+		int			nworkers = ((const Gather *) node)->num_workers;
+
+		/* what the planner has divided the rows by, in get_parallel_divisor() */
+		nprocesses = nworkers + (parallel_leader_participation ? Max(1.0 - 0.3 * nworkers, 0) : 0);
+		node = node->lefttree;
+	}
+	parts = IsA(node, Append) ? ((const Append *) node)->appendplans : list_make1(unconstify(Plan *, node));
+	foreach(cell, parts)
+	{
+		const Plan *part = lfirst(cell);
+
+		if (is_scan(part))
+			nrows += ((const Plan *) linitial(((const CustomScan *) part)->custom_plans))->plan_rows;
+		else if (IsA(part, Agg))
+			nrows += part->lefttree->plan_rows;
+		else
+			return -1;
+	}
+	return nrows * nprocesses;
+}
+
 bool
 gr_starts_at_once(const GrPlan *plan)
 {

@@ -102,6 +102,12 @@ extern bool gr_is_remote(const GrPlan *plan);
 /* The planner's word on how many rows will come. */
 extern double gr_estimate_rows(const GrPlan *plan);
 
+/*
+ * The planner's word on how many rows an aggregate of the extension's over a whole query takes; -1 if the plan is of
+ * another form.
+ */
+extern double gr_estimate_input(const GrPlan *plan);
+
 /* Does the plan's first row come at little cost? Never if it is remote. */
 extern bool gr_starts_at_once(const GrPlan *plan);
 

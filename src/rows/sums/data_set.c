@@ -224,7 +224,8 @@ open_query(GrDataSet *data)
 	const GrRowsWanted *wanted = &data->wanted;
 	GrIngest   *ingest = &data->ingest;
 
-	gr_ingest_prepare(wanted->from.query, wanted->function, wanted->family, wanted->roles, ingest);
+	gr_ingest_prepare(wanted->from.query, wanted->function, wanted->family, wanted->roles,
+					  wanted->use == GR_ROWS_SUM, ingest);
 	ingest->rules.theta = wanted->theta;
 	ingest->boot_reps = wanted->boot_reps;
 	ingest->parted = wanted->use == GR_ROWS_PARTS;

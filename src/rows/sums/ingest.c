@@ -10,6 +10,7 @@
 #include "executor/tuptable.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
+#include "optimizer/planner.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -23,6 +24,7 @@
 #include "rows/query/frame.h"
 #include "rows/query/query.h"
 #include "rows/query/wrapper.h"
+#include "rows/scan/scan.h"
 #include "rows/state/boot_key.h"
 #include "rows/sums/ingest.h"
 #include "run/device.h"
@@ -177,7 +179,8 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
 	/* rows that are kept are one process's */
-	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU && gr_plan_ring(ingest))
+	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU &&
+		(ingest->sums_plan != NULL ? ingest->nworkers > 0 : gr_plan_ring(ingest)))
 		work /= 1 + ingest->nworkers;
 	return work;
 }
@@ -357,8 +360,72 @@ find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
 		gr_frame_columns(frame, roles);
 }
 
+bool
+gr_ingest_tells_widths(const GrIngest *ingest)
+{
+	int			narrays = 0;
+
+	for (int k = gr_nroles(ingest->columns); k < ingest->columns->n; k++)
+		narrays += ingest->columns->column[k].width < 0;
+	return narrays == 0 || (narrays == 1 && ingest->arguments->n == ingest->columns->n);
+}
+
+/* Notes what a plan, the first one, tells of the query. */
+static void
+take_plan(GrIngest *ingest, const GrPlan *plan, double nrows)
+{
+	ingest->remote = gr_is_remote(plan);
+	ingest->nrows_estimate = ingest->remote ? 0 : nrows;
+	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
+}
+
+const GrPlan *
+gr_ingest_plan(GrIngest *ingest)
+{
+	if (ingest->plan == NULL)
+	{
+		ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
+		take_plan(ingest, ingest->plan, gr_estimate_rows(ingest->plan));
+	}
+	return ingest->plan;
+}
+
+/*
+ * Plans the aggregate of the sums as the first plan; false if there is none, or it doesn't tell of the query. Where
+ * another extension plans queries, their tables may be remote ones, which the query's own plan has to tell.
+ */
+static bool
+plan_sums_first(GrIngest *ingest)
+{
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	GrPlan	   *plan;
+	double		nrows;
+
+	if (planner_hook != NULL || gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
+		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || ingest->columns->nfeatures < 0)
+		return false;
+	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &ingest->nworkers);
+	nrows = plan == NULL || gr_is_remote(plan) ? -1 : gr_estimate_input(plan);
+	if (nrows < 0)
+		return false;
+	ingest->sums_plan = plan;
+	take_plan(ingest, plan, nrows);
+	return true;
+}
+
+/* Notes the rows' shape and the aggregates' arguments, which may tell more once a row was looked at. */
+static void
+note_shape(GrIngest *ingest)
+{
+	ingest->shape = gr_columns_shape(ingest->columns);
+	ingest->shape.nfeatures = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
+	ingest->shape.single = gr_columns_are_single(ingest->columns);
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
+}
+
 void
-gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrIngest *ingest)
+gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, bool summed,
+				  GrIngest *ingest)
 {
 	GrQuery    *analysed = gr_analyse_query(query);
 	GrRoles		own = *roles;
@@ -376,25 +443,24 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	}
 	find_columns(ingest, analysed, &own);
 	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
-	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
-	ingest->remote = gr_is_remote(ingest->plan);
+	ingest->real_features = gr_columns_are_real(ingest->columns);
+	note_shape(ingest);
+	if (summed && plan_sums_first(ingest))
+		return;
+	(void) gr_ingest_plan(ingest);
 	if (ingest->remote && ingest->keyed_clusters)
 	{
 		/* what a remote query is asked for has no keys */
 		own = *roles;
 		own.cluster_keys = false;
-		gr_ingest_prepare(query, function, family, &own, ingest);
+		gr_ingest_prepare(query, function, family, &own, summed, ingest);
 		return;
 	}
-	ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
-	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
-	ingest->real_features = gr_columns_are_real(ingest->columns);
 	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
+	{
 		peek_at_widths(ingest);
-	ingest->shape = gr_columns_shape(ingest->columns);
-	ingest->shape.nfeatures = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
-	ingest->shape.single = gr_columns_are_single(ingest->columns);
-	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
+		note_shape(ingest);
+	}
 }
 
 /* Reads at most nrows_max rows. */
@@ -409,6 +475,7 @@ read_here(GrIngest *ingest, const GrJobOptions *options, int64 nrows_max)
 		.nrows_max = nrows_max
 	};
 
+	(void) gr_ingest_plan(ingest);
 	receiver.job.nrows_estimate = ingest->nrows_estimate;
 	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
 	ingest->job = NULL;

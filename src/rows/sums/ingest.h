@@ -26,7 +26,8 @@ typedef struct GrIngest
 	bool		intercept;		/* roles->intercept, or what a formula says */
 	int			nlow;			/* of the design's features, the last ones: what rounding left; see gr_fold_sums() */
 	Oid			function;		/* the SQL function that reads it */
-	GrPlan	   *plan;
+	GrPlan	   *plan;			/* gr_ingest_plan()'s, when it was called */
+	GrPlan	   *sums_plan;		/* of gpu_ols_pass over it, if that was the first plan; its workers: nworkers */
 	/* arrays have the width that they have in the first complete row, if that is soon met */
 	GrColumns  *columns;
 	GrColumns  *arguments;		/* the same, packed: those of an aggregate over the query */
@@ -57,12 +58,22 @@ typedef struct GrIngest
 } GrIngest;
 
 /*
- * Looks a query over, and plans it; where it has arrays, a look at its first complete row may tell their widths.
+ * Looks a query over, and plans it once: as it stands or, if its rows are wanted as sums and these may be made on the
+ * CPU, within the aggregate that makes them. Where it has arrays, a look at its first complete row may tell their widths.
  * function: the extension's function that is being called, beside which its aggregates are. ERRORs for whatever the
  * query may not be. roles: what columns are besides the response and features
  */
 extern void gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles,
-							  GrIngest *ingest);
+							  bool summed, GrIngest *ingest);
+
+/* Returns the plan of the query as it stands, which is made when it is first asked for. */
+extern const GrPlan *gr_ingest_plan(GrIngest *ingest);
+
+/*
+ * True if the widths of the arrays can be told: they are known, or there is but one array, of which the number of
+ * features tells. The first row's array, which was looked at before, may have been left out, and be of another length.
+ */
+extern bool gr_ingest_tells_widths(const GrIngest *ingest);
 
 /*
  * What a job over these rows takes on the CPU, as products of one process's; see gr_job_work(). What parallel workers

@@ -116,20 +116,6 @@ has_one_snapshot(const GrIngest *ingest)
  * Sums
  */
 
-/*
- * Can the arrays' widths be told: are they known, or is there but one array, of which the number of features tells?
- * Then the first row's array, which was looked at before, may have been left out, and be of another length.
- */
-static bool
-tells_widths(const GrIngest *ingest)
-{
-	int			narrays = 0;
-
-	for (int k = gr_nroles(ingest->columns); k < ingest->columns->n; k++)
-		narrays += ingest->columns->column[k].width < 0;
-	return narrays == 0 || (narrays == 1 && ingest->arguments->n == ingest->columns->n);
-}
-
 /* Notes the width of the one array that wasn't known: what the others leave of nfeatures. */
 static void
 note_width(GrIngest *ingest, int nfeatures)
@@ -154,7 +140,7 @@ note_width(GrIngest *ingest, int nfeatures)
 static GrPlan *
 plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 {
-	if (is_to_be_pulled(ingest) || !tells_widths(ingest))
+	if (is_to_be_pulled(ingest) || !gr_ingest_tells_widths(ingest))
 		return NULL;
 	gr_place_on_cpu(place, PUSHED_REASON);
 	return gr_plan_typed_pass(ingest, ingest->shape.weight ? "gpu_wls_array_pass" : "gpu_ols_array_pass", NULL,
@@ -170,15 +156,15 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 {
 	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
 	GrError		err = {0};
+	GrPlan	   *plan = ingest->sums_plan;
+	int			nworkers = ingest->nworkers;
 	double		work;
-	GrPlan	   *plan;
-	int			nworkers;
 
 	if (ingest->remote)
 		return plan_remote_sums(ingest, place);
 	/* without workers or a scan, planning it would be for nothing */
 	if (gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
-		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
+		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !gr_ingest_tells_widths(ingest))
 		return NULL;
 	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&
@@ -187,7 +173,8 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 		gr_leave_place(place);
 		return NULL;
 	}
-	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
+	if (plan == NULL)
+		plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
 	return plan != NULL && (nworkers > 0 || gr_is_scanned(plan)) ? plan : NULL;
 }
 
@@ -325,7 +312,7 @@ gr_check_foldable(const GrIngest *ingest)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("folds cannot be made of a query that reads a custom scan"),
 				 errhint("Make a state of each with gpu_ols_stats_agg and GROUP BY, and use gpu_enet_cv_agg.")));
-	if (!tells_widths(ingest) || !gr_fits_aggregate(ingest, 3))
+	if (!gr_ingest_tells_widths(ingest) || !gr_fits_aggregate(ingest, 3))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("folds cannot be made of a query with several arrays whose widths only its rows tell"),
