@@ -107,3 +107,18 @@ COMMENT ON FUNCTION gpu_request_deserial(bytea, internal) IS 'internal: deserial
 COMMENT ON FUNCTION gpu_request_final(internal) IS 'internal: final function of gpu_request_pass';
 COMMENT ON AGGREGATE gpu_request_pass(bytea, text[], int[], VARIADIC "any")
     IS 'internal: the sums of a request over a query';
+
+--
+-- Functions of a boolean have the C symbols of those of a number, without the suffix _bool
+--
+
+UPDATE pg_catalog.pg_proc
+SET prosrc = pg_catalog.left(prosrc, -5)
+WHERE oid OPERATOR(pg_catalog.=) ANY (ARRAY[
+    'gpu_ols_stats_accum(gpu_ols_stats, boolean, float8[])',
+    'gpu_wls_stats_accum(gpu_ols_stats, float8, boolean, float8[])',
+    'gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[])',
+    'gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], boolean, float8[])',
+    'gpu_logreg(float8[], boolean[], boolean, float8)', 'gpu_logreg_agg_accum(internal, boolean, float8[])',
+    'gpu_logreg_rows_accum(internal, boolean, float8[], boolean, float8)', 'gpu_auc_accum(internal, float8, boolean)',
+    'gpu_brier_accum(float8[], float8, boolean)']::pg_catalog.regprocedure[]::pg_catalog.oid[]);

@@ -147,7 +147,7 @@ CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]
     AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
     SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
     SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
@@ -243,7 +243,7 @@ CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y float8, VARI
     AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
     SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
     SUPPORT gpu_scan_support;
 
 CREATE AGGREGATE gpu_wls_agg(weight float8, y float8, VARIADIC x float8[]) (
@@ -741,7 +741,7 @@ CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y float8, 
     SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[])
     RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
     SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, request gpu_logreg_step, y float8, x float8[])
     RETURNS gpu_logreg_step
@@ -810,7 +810,7 @@ CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta
 CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y boolean,
                                    VARIADIC x float8[])
     RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_glm_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
     SUPPORT gpu_scan_support;
 
 CREATE AGGREGATE gpu_glm_step_agg(family text, link text, beta float8[], y float8, VARIADIC x float8[]) (
@@ -970,7 +970,7 @@ CREATE FUNCTION gpu_logreg(x float8[], y float8[], intercept boolean DEFAULT tru
     SUPPORT gpu_array_support;
 CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0)
     RETURNS float8[]
-    AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
     SUPPORT gpu_array_support;
 
 CREATE FUNCTION gpu_logreg_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, l2 float8 DEFAULT 0,
@@ -994,7 +994,7 @@ CREATE FUNCTION gpu_glm_fit(query text DEFAULT NULL, family text DEFAULT 'gaussi
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 -- A partial state is all rows of a worker's.
 CREATE FUNCTION gpu_logreg_agg_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_kept_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -1058,7 +1058,7 @@ CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
 CREATE FUNCTION gpu_logreg_rows_accum(internal, y float8, x float8[], intercept boolean, l2 float8) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_rows_accum(internal, y boolean, x float8[], intercept boolean, l2 float8) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_rows_final(internal) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_logreg_rows_final' LANGUAGE C STABLE PARALLEL SAFE COST 10000;
 
@@ -1117,7 +1117,7 @@ CREATE FUNCTION gpu_qf(p float8, df1 float8, df2 float8, lower_tail boolean DEFA
 CREATE FUNCTION gpu_auc_accum(internal, score float8, label float8) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_auc_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_auc_accum(internal, score float8, label boolean) RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_auc_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_auc_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_auc_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_auc_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_auc_serialize(internal) RETURNS bytea
@@ -1154,7 +1154,7 @@ CREATE AGGREGATE gpu_auc(score float8, label boolean) (
 CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label float8) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_brier_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label boolean) RETURNS float8[]
-    AS 'MODULE_PATHNAME', 'gr_brier_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_brier_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_brier_combine(float8[], float8[]) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_brier_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION gpu_brier_final(float8[]) RETURNS float8

@@ -4,6 +4,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
@@ -103,6 +104,23 @@ gr_check_accumulated(ArrayType *x, bool first)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("number of array dimensions (%d) exceeds the maximum allowed (%d)", ndim + 1, MAXDIM)));
 	gr_check_ndim(ndim + 1, "x");
+}
+
+bool
+gr_argument_is_boolean(FmgrInfo *flinfo, int k)
+{
+	Oid			type = get_fn_expr_argtype(flinfo, k);
+
+	/* an aggregate that a user makes of our functions may have arguments of domains */
+	return type == BOOLOID || (OidIsValid(type) && type != FLOAT8OID && getBaseType(type) == BOOLOID);
+}
+
+void
+gr_keep_is_boolean(FunctionCallInfo fcinfo, int k)
+{
+	static bool is_boolean[] = {false, true};
+
+	fcinfo->flinfo->fn_extra = &is_boolean[gr_argument_is_boolean(fcinfo->flinfo, k) ? 1 : 0];
 }
 
 MemoryContext

@@ -68,6 +68,26 @@ gr_in_aggregate(FunctionCallInfo fcinfo)
 	return fcinfo->context != NULL && (IsA(fcinfo->context, AggState) || IsA(fcinfo->context, WindowAggState));
 }
 
+/* True if argument k is a boolean, or of a domain over boolean, as the calling expression says. */
+extern bool gr_argument_is_boolean(FmgrInfo *flinfo, int k);
+
+/* Keeps in fn_extra whether argument k is a boolean. */
+extern void gr_keep_is_boolean(FunctionCallInfo fcinfo, int k);
+
+/*
+ * Returns argument k, a boolean or a double precision that is not NULL, as a number. The argument's type is read at the
+ * first call and kept in fn_extra, which the function has no other use for.
+ */
+static inline double
+gr_number_argument(FunctionCallInfo fcinfo, int k)
+{
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		gr_keep_is_boolean(fcinfo, k);
+	if (*(const bool *) fcinfo->flinfo->fn_extra)
+		return PG_GETARG_BOOL(k) ? 1 : 0;
+	return PG_GETARG_FLOAT8(k);
+}
+
 /* Returns the context of the calling aggregate's states. ERROR if no aggregate calls the function. */
 extern MemoryContext gr_aggregate_context(FunctionCallInfo fcinfo);
 

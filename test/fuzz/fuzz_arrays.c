@@ -20,21 +20,16 @@
 #define FUNCTION(name) PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 
 FUNCTION(gr_ols_stats_accum);
-FUNCTION(gr_ols_stats_accum_bool);
 FUNCTION(gr_ols_vector_accum);
 FUNCTION(gr_wls_stats_accum);
-FUNCTION(gr_wls_stats_accum_bool);
 FUNCTION(gr_logreg_step_accum);
-FUNCTION(gr_logreg_step_accum_bool);
 FUNCTION(gr_glm_step_accum);
-FUNCTION(gr_glm_step_accum_bool);
 FUNCTION(gr_ols_pass_accum);
 FUNCTION(gr_wls_array_pass_accum);
 FUNCTION(gr_logreg_array_pass_accum);
 FUNCTION(gr_features_pass);
 FUNCTION(gr_design_row);
 FUNCTION(gr_brier_accum);
-FUNCTION(gr_brier_accum_bool);
 FUNCTION(gr_brier_combine);
 FUNCTION(gr_brier_final);
 FUNCTION(gr_ols_stats_in);
@@ -120,14 +115,14 @@ typedef struct Function
 
 static const Function functions[] = {
 	{read_rows, "xx"}, {read_clusters, "T"}, {read_net, "dixdxBbb"},
-	{gr_ols_stats_accum, "Sdx", GR_STATS}, {gr_ols_stats_accum_bool, "Sbx", GR_STATS},
+	{gr_ols_stats_accum, "Sdx", GR_STATS}, {gr_ols_stats_accum, "Sbx", GR_STATS},
 	{gr_ols_vector_accum, "Sdx", GR_STATS}, {gr_wls_stats_accum, "Sddx", GR_STATS},
-	{gr_wls_stats_accum_bool, "Sdbx", GR_STATS}, {gr_wls_array_pass_accum, "Sdx", GR_STATS},
+	{gr_wls_stats_accum, "Sdbx", GR_STATS}, {gr_wls_array_pass_accum, "Sdx", GR_STATS},
 	{gr_ols_pass_accum, "SRTI*", GR_STATS}, {gr_logreg_step_accum, "Pxdx", GR_STEP},
-	{gr_logreg_step_accum_bool, "Pxbx", GR_STEP}, {gr_glm_step_accum, "PFLxdx", GR_STEP},
-	{gr_glm_step_accum_bool, "PFLxbx", GR_STEP}, {gr_logreg_array_pass_accum, "PQdx", GR_STEP},
+	{gr_logreg_step_accum, "Pxbx", GR_STEP}, {gr_glm_step_accum, "PFLxdx", GR_STEP},
+	{gr_glm_step_accum, "PFLxbx", GR_STEP}, {gr_logreg_array_pass_accum, "PQdx", GR_STEP},
 	{gr_features_pass, "Tbi*"}, {gr_design_row, "Db*"},
-	{gr_brier_accum, "xdd"}, {gr_brier_accum_bool, "xdb"}, {gr_brier_combine, "xx"}, {gr_brier_final, "x"}
+	{gr_brier_accum, "xdd"}, {gr_brier_accum, "xdb"}, {gr_brier_combine, "xx"}, {gr_brier_final, "x"}
 };
 
 /*

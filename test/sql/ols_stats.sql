@@ -128,3 +128,9 @@ SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accu
 SELECT s::text::gpu_ols_stats::text = s::text AS same
 FROM (SELECT gpu_ols_stats_agg(1e150 * i, 1e-170 * i) AS s FROM generate_series(1, 3) i) t;
 DROP TABLE sales, daily, daily_before;
+-- an aggregate of a user's whose y is of a domain over boolean
+CREATE DOMAIN flag AS boolean;
+CREATE AGGREGATE flag_stats_agg(y flag, VARIADIC x float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
+SELECT flag_stats_agg((am = 1)::flag, wt, hp)::text = gpu_ols_stats_agg(am, wt, hp)::text AS same FROM mtcars;
+DROP AGGREGATE flag_stats_agg(flag, VARIADIC float8[]);
+DROP DOMAIN flag;

@@ -57,13 +57,9 @@ struct GrTakerKind
 
 static const GrTakerKind kinds[] = {
 	{KIND(gr_ols_stats_accum), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS},
-	{KIND(gr_ols_stats_accum_bool), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS},
 	{KIND(gr_wls_stats_accum), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS, GR_ARRAYS_PLAIN, true},
-	{KIND(gr_wls_stats_accum_bool), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS, GR_ARRAYS_PLAIN, true},
 	{KIND(gr_logreg_step_accum), "gr_logreg_step_combine", 1, ARRAYS, GR_STEP, GR_ARRAYS_AT_BETA},
-	{KIND(gr_logreg_step_accum_bool), "gr_logreg_step_combine", 1, ARRAYS, GR_STEP, GR_ARRAYS_AT_BETA},
 	{KIND(gr_glm_step_accum), "gr_logreg_step_combine", 3, ARRAYS, GR_STEP, GR_ARRAYS_OF_FAMILY},
-	{KIND(gr_glm_step_accum_bool), "gr_logreg_step_combine", 3, ARRAYS, GR_STEP, GR_ARRAYS_OF_FAMILY},
 	{KIND(gr_ols_pass_accum), "gr_ols_stats_combine", 3, COLUMNS, GR_STATS},
 	{KIND(gr_request_accum), "gr_request_combine", GR_REQUEST_NPARAMS, REQUEST},
 	{KIND(gr_ingest_pass_accum), NULL, 2, RING}

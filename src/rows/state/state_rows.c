@@ -27,14 +27,10 @@
 #include "run/raise.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
-PG_FUNCTION_INFO_V1(gr_ols_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_ols_vector_accum);
 PG_FUNCTION_INFO_V1(gr_wls_stats_accum);
-PG_FUNCTION_INFO_V1(gr_wls_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
-PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_glm_step_accum);
-PG_FUNCTION_INFO_V1(gr_glm_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_ols_pass_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_array_pass_accum);
 PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
@@ -230,13 +226,13 @@ raise_other_aggregate(const char *name)
 }
 
 /*
- * The state, with a row of y and the last argument, x; binomial: at beta, argument 1; weight: which is argument 1 then.
- * y_null stands for a NULL of whatever kind of y
+ * The state, with a row of y, a boolean or a number, and of x, the argument behind y. binomial: at beta, argument 1;
+ * weight: which is argument 1 then.
  */
 static pg_attribute_always_inline Datum
-accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, bool y_null)
+accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, const int y_argno)
 {
-	const int	x_argno = type == GR_STEP || weight ? 3 : 2;
+	const int	x_argno = y_argno + 1;
 	GrState    *state = gr_state_argument(fcinfo, type);
 	ArrayType  *beta = type == GR_STEP ? beta_argument(fcinfo, 1) : NULL;
 	ArrayType  *x = PG_ARGISNULL(x_argno) ? NULL : PG_GETARG_ARRAYTYPE_P(x_argno);
@@ -247,7 +243,7 @@ accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, boo
 		raise_other_aggregate("gpu_logreg_step_agg");
 	if (x != NULL)
 		gr_check_vector(x, "x");
-	if (x == NULL || y_null || array_contains_nulls(x) || (weight && PG_ARGISNULL(1)))
+	if (x == NULL || PG_ARGISNULL(y_argno) || array_contains_nulls(x) || (weight && PG_ARGISNULL(1)))
 		return skip_row(fcinfo, state, type);
 	if (weight && PG_GETARG_FLOAT8(1) == 0.0)
 	{
@@ -269,7 +265,7 @@ accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, boo
 	}
 	row = next_row(&state, p, weight);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
-	row[p] = y;
+	row[p] = gr_number_argument(fcinfo, y_argno);
 	if (weight)
 		row[p + 1] = PG_GETARG_FLOAT8(1);
 	if ((type == GR_STEP || weight) && unlikely(!is_plain(row, p, type, weight)))
@@ -278,22 +274,11 @@ accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, boo
 	return gr_state_result(fcinfo, state);
 }
 
-/* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
+/* gr_ols_stats_accum(state gpu_ols_stats, y float8 or boolean, VARIADIC x float8[]) */
 Datum
 gr_ols_stats_accum(PG_FUNCTION_ARGS)
 {
-	bool		null = PG_ARGISNULL(1);
-
-	return accumulate(fcinfo, GR_STATS, false, null ? 0 : PG_GETARG_FLOAT8(1), null);
-}
-
-/* gr_ols_stats_accum_bool(state gpu_ols_stats, y boolean, VARIADIC x float8[]) */
-Datum
-gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(1);
-
-	return accumulate(fcinfo, GR_STATS, false, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_STATS, false, 1);
 }
 
 /*
@@ -336,40 +321,18 @@ gr_ols_vector_accum(PG_FUNCTION_ARGS)
 	return gr_state_result(fcinfo, state);
 }
 
-/* gr_wls_stats_accum(state gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) */
+/* gr_wls_stats_accum(state gpu_ols_stats, weight float8, y float8 or boolean, VARIADIC x float8[]) */
 Datum
 gr_wls_stats_accum(PG_FUNCTION_ARGS)
 {
-	bool		null = PG_ARGISNULL(2);
-
-	return accumulate(fcinfo, GR_STATS, true, null ? 0 : PG_GETARG_FLOAT8(2), null);
+	return accumulate(fcinfo, GR_STATS, true, 2);
 }
 
-/* gr_wls_stats_accum_bool(state gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) */
-Datum
-gr_wls_stats_accum_bool(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(2);
-
-	return accumulate(fcinfo, GR_STATS, true, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
-}
-
-/* gr_logreg_step_accum(state gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) */
+/* gr_logreg_step_accum(state gpu_logreg_step, beta float8[], y float8 or boolean, VARIADIC x float8[]) */
 Datum
 gr_logreg_step_accum(PG_FUNCTION_ARGS)
 {
-	bool		null = PG_ARGISNULL(2);
-
-	return accumulate(fcinfo, GR_STEP, false, null ? 0 : PG_GETARG_FLOAT8(2), null);
-}
-
-/* gr_logreg_step_accum_bool(state gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) */
-Datum
-gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(2);
-
-	return accumulate(fcinfo, GR_STEP, false, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_STEP, false, 2);
 }
 
 /*
@@ -389,6 +352,7 @@ typedef struct FamilyArguments
 	GrNamedFamily family;
 	int			family_nbytes;
 	int			link_nbytes;	/* -1: NULL */
+	bool		is_boolean;		/* the type of y */
 	char		names[FLEXIBLE_ARRAY_MEMBER];
 } FamilyArguments;
 
@@ -418,6 +382,7 @@ keep_names(FmgrInfo *flinfo, const text *family, const text *link)
 	flinfo->fn_extra = NULL;
 	kept = MemoryContextAlloc(flinfo->fn_mcxt, offsetof(FamilyArguments, names) + family_nbytes + link_nbytes);
 	kept->family = named;
+	kept->is_boolean = gr_argument_is_boolean(flinfo, ARG_Y);
 	kept->family_nbytes = family_nbytes;
 	kept->link_nbytes = link == NULL ? -1 : link_nbytes;
 	memcpy(kept->names, VARDATA_ANY(family), family_nbytes);
@@ -427,7 +392,7 @@ keep_names(FmgrInfo *flinfo, const text *family, const text *link)
 	return kept;
 }
 
-static inline const GrNamedFamily *
+static inline const FamilyArguments *
 family_arguments(FunctionCallInfo fcinfo)
 {
 	const FamilyArguments *kept = fcinfo->flinfo->fn_extra;
@@ -443,7 +408,7 @@ family_arguments(FunctionCallInfo fcinfo)
 	link = PG_ARGISNULL(ARG_LINK) ? NULL : PG_GETARG_TEXT_PP(ARG_LINK);
 	if (unlikely(!has_names(kept, family, link)))
 		kept = keep_names(fcinfo->flinfo, family, link);
-	return &kept->family;
+	return kept;
 }
 
 /* Is beta 0, but for terms that are kept out? These may be as many as fixed says, and not all that there are. */
@@ -493,12 +458,15 @@ family_state(GrState *state, const GrNamedFamily *family, ArrayType *beta, int p
 	return state;
 }
 
-/* As accumulate() */
-static pg_attribute_always_inline Datum
-accumulate_family(FunctionCallInfo fcinfo, double y, bool y_null)
+/*
+ * gr_glm_step_accum(state gpu_logreg_step, family text, link text, beta float8[], y float8 or boolean,
+ * VARIADIC x float8[])
+ */
+Datum
+gr_glm_step_accum(PG_FUNCTION_ARGS)
 {
 	GrState    *state = gr_state_argument(fcinfo, GR_STEP);
-	const GrNamedFamily *family = family_arguments(fcinfo);
+	const FamilyArguments *named = family_arguments(fcinfo);
 	ArrayType  *beta = beta_argument(fcinfo, ARG_BETA);
 	ArrayType  *x = PG_ARGISNULL(ARG_X) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_X);
 	double	   *row;
@@ -508,35 +476,17 @@ accumulate_family(FunctionCallInfo fcinfo, double y, bool y_null)
 		raise_other_aggregate("gpu_glm_step_agg");
 	if (x != NULL)
 		gr_check_vector(x, "x");
-	if (x == NULL || y_null || array_contains_nulls(x))
+	if (x == NULL || PG_ARGISNULL(ARG_Y) || array_contains_nulls(x))
 		return skip_row(fcinfo, state, GR_STEP);
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
-	state = family_state(state, family, beta, p);
+	state = family_state(state, &named->family, beta, p);
 	row = next_row(&state, p, false);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
-	row[p] = y;
+	row[p] = named->is_boolean ? (PG_GETARG_BOOL(ARG_Y) ? 1 : 0) : PG_GETARG_FLOAT8(ARG_Y);
 	if (state->family != GR_BINOMIAL || unlikely(!is_plain(row, p, GR_STEP, false)))
 		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);
-}
-
-/* gr_glm_step_accum(state gpu_logreg_step, family text, link text, beta float8[], y float8, VARIADIC x float8[]) */
-Datum
-gr_glm_step_accum(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(ARG_Y);
-
-	return accumulate_family(fcinfo, null ? 0 : PG_GETARG_FLOAT8(ARG_Y), null);
-}
-
-/* gr_glm_step_accum_bool(state gpu_logreg_step, family text, link text, beta float8[], y boolean, VARIADIC float8[]) */
-Datum
-gr_glm_step_accum_bool(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(ARG_Y);
-
-	return accumulate_family(fcinfo, null ? 0 : PG_GETARG_BOOL(ARG_Y) ? 1 : 0, null);
 }
 
 GrState *
@@ -545,7 +495,7 @@ gr_arrays_state(FunctionCallInfo fcinfo, GrStateType type, GrArraysForm form, bo
 	GrState    *state;
 
 	if (form == GR_ARRAYS_OF_FAMILY)
-		state = first_family_state(NULL, family_arguments(fcinfo), beta_argument(fcinfo, ARG_BETA), p);
+		state = first_family_state(NULL, &family_arguments(fcinfo)->family, beta_argument(fcinfo, ARG_BETA), p);
 	else if (form == GR_ARRAYS_AT_BETA)
 	{
 		ArrayType  *beta = beta_argument(fcinfo, 1);

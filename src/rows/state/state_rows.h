@@ -15,13 +15,9 @@
 #include "rows/state/state.h"
 
 extern Datum gr_ols_stats_accum(PG_FUNCTION_ARGS);
-extern Datum gr_ols_stats_accum_bool(PG_FUNCTION_ARGS);
 extern Datum gr_wls_stats_accum(PG_FUNCTION_ARGS);
-extern Datum gr_wls_stats_accum_bool(PG_FUNCTION_ARGS);
 extern Datum gr_logreg_step_accum(PG_FUNCTION_ARGS);
-extern Datum gr_logreg_step_accum_bool(PG_FUNCTION_ARGS);
 extern Datum gr_glm_step_accum(PG_FUNCTION_ARGS);
-extern Datum gr_glm_step_accum_bool(PG_FUNCTION_ARGS);
 extern Datum gr_ols_pass_accum(PG_FUNCTION_ARGS);
 
 /* What precedes the rows' own arguments in a function that takes x as an array */

@@ -35,12 +35,9 @@
 #include "sql/server/kept_rows.h"
 
 PG_FUNCTION_INFO_V1(gr_logreg_arrays);
-PG_FUNCTION_INFO_V1(gr_logreg_arrays_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_accum);
-PG_FUNCTION_INFO_V1(gr_logreg_agg_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_final);
 PG_FUNCTION_INFO_V1(gr_logreg_rows_accum);
-PG_FUNCTION_INFO_V1(gr_logreg_rows_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_rows_final);
 PG_FUNCTION_INFO_V1(gr_logreg_solve);
 
@@ -98,22 +95,10 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
-/* gpu_logreg(x float8[], y float8[], intercept boolean, l2 float8) */
-Datum
-gr_logreg_arrays(PG_FUNCTION_ARGS)
+/* Opens an array of booleans as numbers. */
+static void
+open_boolean_array(ArrayType *array, GrFloatArray *y)
 {
-	GrFloatArray y;
-
-	gr_open_float_array(PG_GETARG_ARRAYTYPE_P(1), "y", &y);
-	return fit_arrays(fcinfo, &y);
-}
-
-/* gpu_logreg(x float8[], y boolean[], intercept boolean, l2 float8) */
-Datum
-gr_logreg_arrays_bool(PG_FUNCTION_ARGS)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
-	GrFloatArray y = {0};
 	double	   *values;
 	Datum	   *items;
 	bool	   *nulls;
@@ -128,12 +113,23 @@ gr_logreg_arrays_bool(PG_FUNCTION_ARGS)
 			values[nvalues++] = DatumGetBool(items[k]) ? 1 : 0;
 		gr_poll_loop(k);
 	}
-	y.values = values;
-	y.nulls = ARR_NULLBITMAP(array);
-	y.nitems = n;
-	y.ndim = ARR_NDIM(array);
-	y.nrows = y.ndim == 0 ? 0 : ARR_DIMS(array)[0];
-	y.ncols = 1;
+	*y = (GrFloatArray) {
+		.values = values,.nulls = ARR_NULLBITMAP(array),.nitems = n,.ndim = ARR_NDIM(array),.ncols = 1
+	};
+	y->nrows = y->ndim == 0 ? 0 : ARR_DIMS(array)[0];
+}
+
+/* gpu_logreg(x float8[], y float8[] or boolean[], intercept boolean, l2 float8) */
+Datum
+gr_logreg_arrays(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	GrFloatArray y;
+
+	if (ARR_ELEMTYPE(array) == BOOLOID)
+		open_boolean_array(array, &y);
+	else
+		gr_open_float_array(array, "y", &y);
 	return fit_arrays(fcinfo, &y);
 }
 
@@ -153,9 +149,9 @@ take_row(FunctionCallInfo fcinfo, GrKeptRows *rows, double y, ArrayType *x)
 	gr_kept_count(rows);
 }
 
-/* y and x of one row; y_null stands for a NULL of either kind of y */
-static Datum
-agg_accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
+/* gr_logreg_agg_accum(state internal, y float8 or boolean, VARIADIC x float8[]) */
+Datum
+gr_logreg_agg_accum(PG_FUNCTION_ARGS)
 {
 	static const GrKeptOptions none = {0};
 	GrKeptRows *rows = gr_kept_state(fcinfo);
@@ -163,32 +159,14 @@ agg_accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 
 	if (x != NULL)
 		gr_check_vector(x, "x");
-	if (x == NULL || y_null || array_contains_nulls(x))
+	if (x == NULL || PG_ARGISNULL(1) || array_contains_nulls(x))
 	{
 		gr_add_count(&rows->nskipped, 1);
 		PG_RETURN_POINTER(rows);
 	}
 	gr_kept_check(rows, ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)), &none);
-	take_row(fcinfo, rows, y, x);
+	take_row(fcinfo, rows, gr_number_argument(fcinfo, 1), x);
 	PG_RETURN_POINTER(rows);
-}
-
-/* gr_logreg_agg_accum(state internal, y float8, VARIADIC x float8[]) */
-Datum
-gr_logreg_agg_accum(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(1);
-
-	return agg_accumulate(fcinfo, null ? 0 : PG_GETARG_FLOAT8(1), null);
-}
-
-/* gr_logreg_agg_accum_bool(state internal, y boolean, VARIADIC x float8[]) */
-Datum
-gr_logreg_agg_accum_bool(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(1);
-
-	return agg_accumulate(fcinfo, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
 }
 
 /* In a worker, where nobody could see it, nothing is left behind. */
@@ -246,8 +224,9 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
  * that are left out as well
  */
 
-static Datum
-accumulate_arrays(FunctionCallInfo fcinfo, double y, bool y_null)
+/* gr_logreg_rows_accum(state internal, y float8 or boolean, x float8[], intercept boolean, l2 float8) */
+Datum
+gr_logreg_rows_accum(PG_FUNCTION_ARGS)
 {
 	GrKeptRows *rows = gr_kept_state(fcinfo);
 	GrKeptOptions options = {.accumulates = true,.isnull = PG_ARGISNULL(3) || PG_ARGISNULL(4)};
@@ -266,29 +245,11 @@ accumulate_arrays(FunctionCallInfo fcinfo, double y, bool y_null)
 		options.l2 = PG_GETARG_FLOAT8(4);
 	}
 	gr_kept_check(rows, ARR_DIMS(x)[0], &options);
-	if (y_null || array_contains_nulls(x))
+	if (PG_ARGISNULL(1) || array_contains_nulls(x))
 		gr_add_count(&rows->nskipped, 1);
 	else
-		take_row(fcinfo, rows, y, x);
+		take_row(fcinfo, rows, gr_number_argument(fcinfo, 1), x);
 	PG_RETURN_POINTER(rows);
-}
-
-/* gr_logreg_rows_accum(state internal, y float8, x float8[], intercept boolean, l2 float8) */
-Datum
-gr_logreg_rows_accum(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(1);
-
-	return accumulate_arrays(fcinfo, null ? 0 : PG_GETARG_FLOAT8(1), null);
-}
-
-/* gr_logreg_rows_accum_bool(state internal, y boolean, x float8[], intercept boolean, l2 float8) */
-Datum
-gr_logreg_rows_accum_bool(PG_FUNCTION_ARGS)
-{
-	bool		null = PG_ARGISNULL(1);
-
-	return accumulate_arrays(fcinfo, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
 }
 
 /* The final function of gpu_logreg_rows_agg: what gpu_logreg returns */

@@ -18,13 +18,11 @@
 #include "run/clock.h"
 
 PG_FUNCTION_INFO_V1(gr_auc_accum);
-PG_FUNCTION_INFO_V1(gr_auc_accum_bool);
 PG_FUNCTION_INFO_V1(gr_auc_combine);
 PG_FUNCTION_INFO_V1(gr_auc_serialize);
 PG_FUNCTION_INFO_V1(gr_auc_deserialize);
 PG_FUNCTION_INFO_V1(gr_auc_final);
 PG_FUNCTION_INFO_V1(gr_brier_accum);
-PG_FUNCTION_INFO_V1(gr_brier_accum_bool);
 PG_FUNCTION_INFO_V1(gr_brier_combine);
 PG_FUNCTION_INFO_V1(gr_brier_final);
 
@@ -138,8 +136,9 @@ label_of(double label)
 	return label == 1;
 }
 
-static Datum
-accumulate_auc(FunctionCallInfo fcinfo, bool is_boolean)
+/* gpu_auc_accum(internal, score float8, label float8 or boolean) */
+Datum
+gr_auc_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = gr_aggregate_context(fcinfo);
 	Auc		   *auc = PG_ARGISNULL(0) ? NULL : (Auc *) PG_GETARG_POINTER(0);
@@ -153,7 +152,7 @@ accumulate_auc(FunctionCallInfo fcinfo, bool is_boolean)
 		PG_RETURN_POINTER(auc);
 	}
 	score = PG_GETARG_FLOAT8(1);
-	label = is_boolean ? PG_GETARG_BOOL(2) : label_of(PG_GETARG_FLOAT8(2));
+	label = label_of(gr_number_argument(fcinfo, 2));
 	if (isnan(score))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -163,20 +162,6 @@ accumulate_auc(FunctionCallInfo fcinfo, bool is_boolean)
 		auc = create_auc(context, FIRST_CAPACITY);
 	add_tally(auc, (Tally) {score, label ? 0 : 1, label ? 1 : 0});
 	PG_RETURN_POINTER(auc);
-}
-
-/* gpu_auc_accum(internal, score float8, label float8) */
-Datum
-gr_auc_accum(PG_FUNCTION_ARGS)
-{
-	return accumulate_auc(fcinfo, false);
-}
-
-/* gpu_auc_accum(internal, score float8, label boolean) */
-Datum
-gr_auc_accum_bool(PG_FUNCTION_ARGS)
-{
-	return accumulate_auc(fcinfo, true);
 }
 
 /* gpu_auc_combine(internal, internal) */
@@ -331,8 +316,9 @@ add_brier(double *state, double n, GrDD sum)
 	state[BRIER_LO] = total.lo;
 }
 
-static Datum
-accumulate_brier(FunctionCallInfo fcinfo, bool is_boolean)
+/* gpu_brier_accum(float8[], probability float8, label float8 or boolean) */
+Datum
+gr_brier_accum(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array;
 	double	   *state;
@@ -350,23 +336,9 @@ accumulate_brier(FunctionCallInfo fcinfo, bool is_boolean)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("probability must be between 0 and 1, got %g", probability),
 				 errhint("gpu_auc takes scores of any size.")));
-	difference = gr_two_sum(probability, -(is_boolean ? PG_GETARG_BOOL(2) : label_of(PG_GETARG_FLOAT8(2))));
+	difference = gr_two_sum(probability, -label_of(gr_number_argument(fcinfo, 2)));
 	add_brier(state, 1, gr_dd_mul(difference, difference));
 	PG_RETURN_ARRAYTYPE_P(array);
-}
-
-/* gpu_brier_accum(float8[], probability float8, label float8) */
-Datum
-gr_brier_accum(PG_FUNCTION_ARGS)
-{
-	return accumulate_brier(fcinfo, false);
-}
-
-/* gpu_brier_accum(float8[], probability float8, label boolean) */
-Datum
-gr_brier_accum_bool(PG_FUNCTION_ARGS)
-{
-	return accumulate_brier(fcinfo, true);
 }
 
 /* gpu_brier_combine(float8[], float8[]) */
