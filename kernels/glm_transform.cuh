@@ -334,7 +334,7 @@ face_side(const Rows &rows, GrRowShape shape, const GlmTerms &terms, int f, doub
 	return side;
 }
 
-/* The squared length of C z of the lane's row of a tile; see GrPass */
+/* The squared length of C z of the lane's row of a tile; see glm.h */
 template <typename Rows>
 static __device__ __noinline__ double
 squared_length(const Rows &rows, GrRowShape shape, const GlmTerms &terms)

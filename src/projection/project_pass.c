@@ -33,11 +33,11 @@ gr_open_row_vector(Datum value, int64 *dim)
 	return x.values;
 }
 
-static GrPassRow *
+static GrWorkerRow *
 new_row(int64 dim, int64 nvalues)
 {
-	Size		nbytes = offsetof(GrPassRow, values) + nvalues * sizeof(float);
-	GrPassRow  *row = palloc(nbytes);
+	Size		nbytes = offsetof(GrWorkerRow, values) + nvalues * sizeof(float);
+	GrWorkerRow  *row = palloc(nbytes);
 
 	SET_VARSIZE(row, nbytes);
 	row->worker = ParallelWorkerNumber;
@@ -54,7 +54,7 @@ gr_project_pass(PG_FUNCTION_ARGS)
 	int64		dim;
 	int32		k;
 	double		density;
-	GrPassRow  *row;
+	GrWorkerRow  *row;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
@@ -76,7 +76,7 @@ gr_vector_pass(PG_FUNCTION_ARGS)
 {
 	int64		dim;
 	const float *x = gr_open_row_vector(PG_GETARG_DATUM(0), &dim);
-	GrPassRow  *row = new_row(dim, dim);
+	GrWorkerRow  *row = new_row(dim, dim);
 
 	memcpy(row->values, x, dim * sizeof(float));
 	PG_RETURN_POINTER(row);

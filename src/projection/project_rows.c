@@ -179,14 +179,14 @@ check_dim(ProjectReceiver *receiver, int64 dim)
 static const float *
 open_pass_row(ProjectReceiver *receiver, Datum value, int64 *dim)
 {
-	const GrPassRow *row = (const GrPassRow *) PG_DETOAST_DATUM(value);
+	const GrWorkerRow *row = (const GrWorkerRow *) PG_DETOAST_DATUM(value);
 	bool		projected = receiver->rows.form == GR_ROWS_PROJECTED;
 	Size		nvalues;
 
-	if (VARSIZE(row) < offsetof(GrPassRow, values) || row->dim < 1)
+	if (VARSIZE(row) < offsetof(GrWorkerRow, values) || row->dim < 1)
 		elog(ERROR, "a row came back with %zu bytes", (size_t) VARSIZE(row));
 	nvalues = projected ? receiver->request->k : row->dim;
-	if (VARSIZE(row) != offsetof(GrPassRow, values) + nvalues * sizeof(float))
+	if (VARSIZE(row) != offsetof(GrWorkerRow, values) + nvalues * sizeof(float))
 		elog(ERROR, "a row came back with %zu bytes", (size_t) VARSIZE(row));
 
 	if (row->worker >= 0 && !bms_is_member(row->worker, receiver->workers))

@@ -13,18 +13,18 @@
 typedef enum GrRowsForm
 {
 	GR_ROWS_AS_THEY_ARE,		/* real[] */
-	GR_ROWS_FLAT,				/* GrPassRow: the vector, detoasted and checked in workers */
-	GR_ROWS_PROJECTED			/* GrPassRow: its projection, computed in workers */
+	GR_ROWS_FLAT,				/* GrWorkerRow: the vector, detoasted and checked in workers */
+	GR_ROWS_PROJECTED			/* GrWorkerRow: its projection, computed in workers */
 } GrRowsForm;
 
 /* What the functions in workers make of a row's vector, as a bytea; see project_pass.c. */
-typedef struct GrPassRow
+typedef struct GrWorkerRow
 {
 	int32		vl_len_;
 	int32		worker;			/* of those of the plan, from 0; -1: the session's own process */
 	int32		dim;			/* of the vector, not of the projection */
 	float		values[FLEXIBLE_ARRAY_MEMBER];
-} GrPassRow;
+} GrWorkerRow;
 
 /* What there is to project, and how. */
 typedef struct GrRowsRequest

@@ -46,7 +46,7 @@ gr_curved_row(GrDistribution distribution, double eta, double y, double weight)
 	return row;
 }
 
-/* The row by a measure of edge.h. y: the response in its own unit; edge: GrPass.edge, in the distribution's unit */
+/* The row by a measure of edge.h. y: the response in its own unit; edge: the pass's, in the distribution's unit */
 GR_HD GrGlmRow
 gr_edge_row(GrMeasure measure, GrDistribution distribution, double eta, double y, double weight, double edge)
 {

@@ -1,5 +1,5 @@
 /*
- * face.h: the size of a direction of GrPass.faces, and how exactly rows are placed beside it.
+ * face.h: the size of a direction of a pass's faces, and how exactly rows are placed beside it.
  */
 #ifndef GPUREG_FACE_H
 #define GPUREG_FACE_H

@@ -118,7 +118,7 @@ struct GrGlmState
 
 	double	   *triangle;		/* hi and lo of terms and a right-hand side */
 	void	   *workspace;		/* of gr_normal_solve() */
-	double	   *factor;			/* C of GrPass, where leverages are wanted, or for a bootstrap */
+	double	   *factor;			/* C of a pass, where leverages are wanted, or for a bootstrap */
 	double	   *middle;			/* of a sandwich, of one way of clustering: hi and lo of a triangle of terms */
 	double	   *total;			/* the same of all ways */
 	double	   *scores;			/* a cluster's */

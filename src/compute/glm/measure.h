@@ -42,7 +42,7 @@ typedef enum GrMeasure
 	GR_MEASURE_OBSERVED,
 	/*
 	 * Of counts with a link that lets predictors leave its domain, see edge.h and edge_row.h. BARRIER: a Newton step's,
-	 * where counts of 0 are taken for GrPass.edge; ON_EDGE: u is 1 and v the predictor of counts of 0 whose predictors
+	 * where counts of 0 are taken for the edge; ON_EDGE: u is 1 and v the predictor of counts of 0 whose predictors
 	 * are no more than that, and both are 0 elsewhere; EDGE_STEP: a Newton step's without these rows, whose mean is 0;
 	 * EDGE: the same with expected weights
 	 */
@@ -68,7 +68,7 @@ gr_measure_is_step(GrMeasure measure)
 	return measure <= GR_MEASURE_COARSE_STEP;
 }
 
-/* Is GrPass.factor wanted? */
+/* True if a pass with the measure needs a factor for leverages. */
 static inline bool
 gr_measure_has_factor(GrMeasure measure)
 {

@@ -8,7 +8,7 @@
 
 /*
  * From the sums of an EXACT pass: the lower triangle C of state->factor with C' C their inverse, by which leverages are
- * measured; see GrPass. Terms that are left out have rows of zeros, and are in state->frozen; state->pivot is set.
+ * measured; see glm.h. Terms that are left out have rows of zeros, and are in state->frozen; state->pivot is set.
  */
 extern bool gr_sandwich_factor(GrGlmFit *fit, const GrHost *host, GrError *err);
 

@@ -72,7 +72,7 @@ typedef struct GrState
 	int8		offset;			/* ... offsets: for gpu_logreg_fit() alone */
 	int8		weighting;		/* GrWeighting */
 	int8		weighted;		/* gpu_ols_stats: rows with weights are in the sums */
-	int8		linear;			/* as in GrPass */
+	int8		linear;			/* the pass is linear, see glm.h */
 	int8		family;			/* GrFamily; gaussian of a gpu_ols_stats */
 	int8		link;			/* GrLink; identity of a gpu_ols_stats */
 	int8		measure;		/* GrMeasure */

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 
 #include "compute/linalg/gram_shift.h"
+#include "compute/resample/boot.h"
 #include "rows/sums/data_set.h"
 #include "run/args.h"
 #include "run/clock.h"
@@ -218,6 +219,16 @@ sum_query_folds(GrDataSet *data)
  * Opening
  */
 
+/* A product of a replicate takes an eighth of one in double-double. */
+#define REPLICATE_WORK 0.125
+
+/* Work of the replicates of a bootstrap */
+static double
+boot_work(const GrIngest *ingest, int nreps)
+{
+	return ingest->nrows_estimate * gr_boot_nproducts(gr_nterms(ingest->shape.nfeatures)) * nreps * REPLICATE_WORK;
+}
+
 static void
 open_query(GrDataSet *data)
 {
@@ -227,7 +238,8 @@ open_query(GrDataSet *data)
 	gr_ingest_prepare(wanted->from.query, wanted->function, wanted->family, wanted->roles,
 					  wanted->use == GR_ROWS_SUM, ingest);
 	ingest->rules.theta = wanted->theta;
-	ingest->boot_reps = wanted->boot_reps;
+	if (wanted->boot_reps > 0)
+		ingest->later_work = boot_work(ingest, wanted->boot_reps);
 	ingest->parted = wanted->use == GR_ROWS_PARTS;
 	switch (wanted->use)
 	{

@@ -19,7 +19,6 @@
 
 #include "compute/base/compute.h"
 #include "compute/linalg/gram_fold.h"
-#include "compute/resample/boot.h"
 #include "rows/columns/columns.h"
 #include "rows/query/frame.h"
 #include "rows/query/query.h"
@@ -158,16 +157,6 @@ gr_plan_ring(GrIngest *ingest)
 	return ingest->nworkers > 0;
 }
 
-/* A product of a replicate takes an eighth of one in double-double. */
-#define REPLICATE_WORK 0.125
-
-double
-gr_boot_work(const GrIngest *ingest)
-{
-	return ingest->nrows_estimate * gr_boot_nproducts(gr_nterms(ingest->shape.nfeatures)) * ingest->boot_reps *
-		REPLICATE_WORK;
-}
-
 double
 gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 {
@@ -175,7 +164,7 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape));
 	bool		kept = kind == GR_SINK_KEEP && nbytes <= (double) gr_ring_size * 1024;
 
-	work += gr_boot_work(ingest);
+	work += ingest->later_work;
 	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
 	/* rows that are kept are one process's */

@@ -44,8 +44,8 @@ typedef struct GrIngest
 	GrRowShape	shape;
 	GrRowRules	rules;			/* the caller's family; what weights are */
 
-	/* the caller's, behind it: replicates of a bootstrap that are wanted over the rows; 0: none */
-	int			boot_reps;
+	/* the caller's, behind it: work of requests that come after the fit's, as gr_job_work() has it; 0: none */
+	double		later_work;
 	bool		parted;			/* rows are wanted in parts: read once, into a file where they have no room */
 
 	/* from reading it */
@@ -80,9 +80,6 @@ extern bool gr_ingest_tells_widths(const GrIngest *ingest);
  * would share is divided by their number; rows that would be read again for each pass count for that too.
  */
 extern double gr_ingest_work(GrIngest *ingest, GrSinkKind kind);
-
-/* What the replicates of a bootstrap take of that */
-extern double gr_boot_work(const GrIngest *ingest);
 
 /* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_consumer.h. */
 extern bool gr_plan_ring(GrIngest *ingest);

@@ -460,13 +460,12 @@ begin_remote_passes(GrRowSource *source, GrIngest *ingest)
 	return true;
 }
 
-/* Is a bootstrap so much work that rows which could be kept, by one process, are better read again by several? */
+/* True if later requests are so much work that rows which could be kept by one process are better read by several. */
 static bool
 is_for_workers(GrRowSource *source, const GrIngest *ingest)
 {
-	return ingest->boot_reps > 0 && gr_boot_work(ingest) >= WORK_FOR_WORKERS && ingest->repeatable &&
-		max_parallel_workers_per_gather > 0 && gr_fits_aggregate(ingest, GR_REQUEST_NPARAMS) &&
-		plan_passes(source, ingest) && plan_keyed(source, ingest) > 0;
+	return ingest->later_work >= WORK_FOR_WORKERS && ingest->repeatable && max_parallel_workers_per_gather > 0 &&
+		gr_fits_aggregate(ingest, GR_REQUEST_NPARAMS) && plan_passes(source, ingest) && plan_keyed(source, ingest) > 0;
 }
 
 void

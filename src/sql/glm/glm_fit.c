@@ -159,10 +159,7 @@ answer(GrRowSource *source, GrGlmFit *fit, GrGlmWant want)
 static void
 note_progress(const GrGlmFit *fit, GrGlmWant want)
 {
-	GrPassKind	kind = fit->pass.kind;
-
-	if (want == GR_GLM_PASS && fit->pass.measure == GR_MEASURE_STEP &&
-		(kind == GR_PASS_EXACT || kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT))
+	if (want == GR_GLM_PASS && fit->pass.measure == GR_MEASURE_STEP && fit->pass.kind != GR_PASS_FACE)
 		gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
 }
 

@@ -15,7 +15,7 @@
  * names of its columns, the response's first.
  * gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums as glm.h has
  * them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. Version 2 is
- * of other families than the logistic regression's, and never without rows: linear as in GrPass, theta of a negative
+ * of other families than the logistic regression's, and never without rows: linear as glm.h has it, theta of a negative
  * binomial one alone, totals as GrRowTotals, where there are some. On the wire there are the same numbers in the same
  * order, with marks of their own for the terms that stay out, and numbers for names.
  *
