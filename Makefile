@@ -65,10 +65,7 @@ COMPUTE_SOURCES = $(wildcard src/compute/*/*.c src/compute/*/*.cpp)
 COMPUTE_OBJS = $(filter-out %/backend_none.o,$(patsubst %.c,%.o,$(patsubst %.cpp,%.o,$(COMPUTE_SOURCES))))
 NO_DEVICE = src/compute/backend/backend_none.o
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
-	rows_linear.o rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o clusters.o rows_clusters.o gram.o \
-	weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o project_cuda.o \
-	cholesky.o solve_cuda.o)
+KERNEL_OBJS = $(patsubst %.cu,%.o,$(wildcard kernels/*.cu))
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib \
 	/usr/lib/x86_64-linux-gnu))

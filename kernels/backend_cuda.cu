@@ -308,26 +308,48 @@ cuda_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 	return gr_sends_done(&sink->sends, wait, ncalls, err);
 }
 
+/* What a kind of request has for a device; see request_kinds.h. */
+typedef bool SumsLauncher(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err);
+
+bool
+gr_cuda_sums_none(GrSink *, const GrRequest *request, double *, const GrHost *, GrError *err)
+{
+	return gr_fail(err, GR_INVALID, 0, "a device does not make %s", gr_request_name(request));
+}
+
+bool
+gr_cuda_sums_pass(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	const GrPass pass = gr_request_pass(request);
+
+	return request->ngroups > 0 ? gr_cuda_sums_none(sink, request, sums, host, err) :
+		gr_cuda_rows_pass(sink, &pass, sums, host, err);
+}
+
+bool
+gr_cuda_sums_boot(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	const GrBootPass pass = gr_request_boot(request);
+
+	return gr_cuda_rows_boot(sink, &pass, sums, host, err);
+}
+
+bool
+gr_cuda_sums_clusters(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	const GrClusterPass pass = gr_request_clusters(request);
+
+	return gr_cuda_rows_clusters(sink, &pass, sums, host, err);
+}
+
+#define LAUNCHER(kind, operations, device) gr_cuda_sums_##device,
+
 static bool
 cuda_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
-	if (gr_request_is_boot(request))
-	{
-		const GrBootPass pass = gr_request_boot(request);
+	static SumsLauncher *const launchers[GR_NREQUESTS] = {GR_REQUEST_KINDS(LAUNCHER)};
 
-		return gr_cuda_rows_boot(sink, &pass, sums, host, err);
-	}
-	if (gr_request_is_whole(request))
-	{
-		const GrClusterPass pass = gr_request_clusters(request);
-
-		return gr_cuda_rows_clusters(sink, &pass, sums, host, err);
-	}
-	if (!gr_request_is_pass(request))
-		return gr_fail(err, GR_INVALID, 0, "a device does not make %s", gr_request_name(request));
-	const GrPass pass = gr_request_pass(request);
-
-	return gr_cuda_rows_pass(sink, &pass, sums, host, err);
+	return launchers[request->kind](sink, request, sums, host, err);
 }
 
 static bool

@@ -254,6 +254,12 @@ extern void gr_cuda_rows_free(RowsSink *rows);
 /* The tables' functions for one kind of sink; backend.h has their contracts. */
 extern bool gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err);
 extern bool gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err);
+/* Launchers of the sums of requests: one for each kind in request_kinds.h */
+#define GR_CUDA_SUMS_DECLARE(kind, operations, device) \
+	extern bool gr_cuda_sums_##device(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, \
+									  GrError *err);
+GR_REQUEST_KINDS(GR_CUDA_SUMS_DECLARE)
+
 extern bool gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_clusters(GrSink *sink, const GrClusterPass *pass, double *sums, const GrHost *host,

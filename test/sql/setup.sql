@@ -172,7 +172,7 @@ BEGIN
             offsets := offsets || native(int8send(0));
             CONTINUE;
         END IF;
-        offsets := offsets || native(int8send(176 + length(numbers)));
+        offsets := offsets || native(int8send(184 + length(numbers)));
         FOR number IN SELECT jsonb_array_elements_text(arrays -> k) LOOP
             numbers := numbers || native(float8send(number::float8));
         END LOOP;
@@ -188,6 +188,7 @@ BEGIN
         native(int8send(coalesce((members ->> 'first')::bigint, 0))) ||
         native(int4send(coalesce((members ->> 'nactive')::int, 0))) ||
         native(int4send(coalesce((members ->> 'nreps')::int, 0))) ||
-        native(int4send(coalesce((members ->> 'ninfluence')::int, 0))) || native(int4send(0)) || offsets || numbers;
+        native(int4send(coalesce((members ->> 'ninfluence')::int, 0))) || native(int4send(0)) ||
+        native(int4send(coalesce((members ->> 'ngroups')::int, 0))) || native(int4send(0)) || offsets || numbers;
     RETURN head || native(int8send(length(block) + 8)) || block;
 END $$;

@@ -206,6 +206,57 @@ test_scores(const double *rows, bool hessian)
 	free(request);
 }
 
+/* Sums by group are those of each group's rows alone; rows with keys of no group are left out. */
+static void
+test_groups(const double *rows, const GrRequest *plain_request)
+{
+	enum {NGROUPS = 3};
+	const int	ncols = P + 2;
+	GrError		err = {0};
+	GrRequest  *request = moved(gr_request_by_group(plain_request, NGROUPS, gr_request_malloc, &err));
+	size_t		nsums = gr_request_nsums(plain_request);
+	double	   *sums = malloc(2 * NGROUPS * nsums * sizeof(double));
+	double	   *want = malloc(nsums * sizeof(double));
+	void	   *scratch = malloc(gr_request_scratch_nbytes(request));
+	double		keyed_rows[NROWS * (P + 2)];
+	bool		ok = gr_request_valid(request, gr_request_nbytes(request), keyed, &err) &&
+		gr_request_nsums(request) == NGROUPS * nsums && gr_request_takes_keys(request);
+
+	memcpy(keyed_rows, rows, sizeof(keyed_rows));
+	for (int r = 0; r < NROWS; r++)
+		keyed_rows[r * ncols + P + 1] = r % 5 == 4 ? NGROUPS + r % 2 : r % 7 == 6 ? -0.5 : r % NGROUPS;
+	gr_request_clear(request, sums);
+	gr_request_clear(request, sums + NGROUPS * nsums);
+	ok = ok && gr_request_add(request, sums, keyed_rows, NROWS, scratch, NULL);
+	gr_request_merge(request, sums, sums + NGROUPS * nsums);
+	for (int group = 0; group < NGROUPS; group++)
+	{
+		double		own[NROWS * (P + 2)];
+		int			n = 0;
+
+		for (int r = 0; r < NROWS; r++)
+			if (keyed_rows[r * ncols + P + 1] == group)
+				memcpy(own + n++ * ncols, keyed_rows + r * ncols, ncols * sizeof(double));
+		gr_request_clear(plain_request, want);
+		ok = ok && gr_request_add(plain_request, want, own, n, scratch, NULL);
+		/* what a merge with sums of no rows changes, it changes here, too */
+		gr_request_merge(plain_request, want, sums + (NGROUPS + group) * nsums);
+		check(ok && n > 0 && memcmp(want, sums + group * nsums, nsums * sizeof(double)) == 0,
+			  "the sums of group %d of %s, to the bit", group, gr_request_name(request));
+	}
+	check(gr_request_by_group(plain_request, 0, gr_request_malloc, &err) == NULL &&
+		  gr_request_by_group(plain_request, INT32_MAX, gr_request_malloc, &err) == NULL, "no groups, and too many");
+	request->ngroups = -1;
+	check(!gr_request_valid(request, gr_request_nbytes(request), keyed, &err), "less than no groups");
+	request->ngroups = INT32_MAX;
+	check(!gr_request_valid(request, gr_request_nbytes(request), keyed, &err) && !gr_request_is_mergeable(request),
+		  "more groups than there is room for");
+	free(scratch);
+	free(want);
+	free(sums);
+	free(request);
+}
+
 static void
 test_rows(void)
 {
@@ -223,6 +274,7 @@ test_rows(void)
 		GrRequest  *request = gr_request_of_pass(&pass, gr_request_malloc, &err);
 
 		test_sums(request, rows, P + 2, "a pass");
+		test_groups(rows, request);
 		free(request);
 	}
 	for (int hessian = 0; hessian <= 1; hessian++)

@@ -258,7 +258,7 @@ sum_chunk(const GrRequest *request, double *sums, const GrRowChunk *chunk, void 
 	int			stride = gr_row_ncols(request->shape);
 	int64_t		piece = POLL_WORK / gr_nterms(request->shape.nfeatures) + 1;
 
-	if (gr_request_is_boot(request))
+	if (gr_request_polls(request))
 		piece = chunk->nrows;
 	for (int64_t from = 0; from < chunk->nrows; from += piece)
 	{

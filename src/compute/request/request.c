@@ -1,7 +1,7 @@
 /*
  * request.c: requests made, checked and read, and what each kind does with rows and sums; see request.h.
  */
-#include "compute/request/request.h"
+#include "compute/request/request_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,69 +10,36 @@
 #include "compute/request/pass_valid.h"
 #include "compute/resample/boot_draw.h"
 
-/* Numbers of float8 that the arrays have */
-typedef struct Layout
-{
-	size_t		n[GR_REQUEST_NARRAYS];
-} Layout;
-
-/* Operations of a kind of request. */
-typedef struct KindOps
-{
-	const char *name;
-	Layout		(*lay_out) (const GrRequest *request);
-	bool		(*valid) (const GrRequest *request, GrRowShape shape, GrError *err);
-	size_t		(*nsums) (const GrRequest *request);
-	void		(*clear) (const GrRequest *request, double *sums);
-	void		(*merge) (const GrRequest *request, double *sums, const double *other);
-	bool		(*add) (const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
-						const GrHost *host);
-	size_t		(*scratch_nbytes) (const GrRequest *request);
-	uint32_t	flags;			/* that may be set */
-	bool		takes_keys;
-	int			batch;			/* rows that are best added at once */
-} KindOps;
-
-/* Rows that kernels like at a time */
-#define BATCH_NROWS 256
-
 /*
  * Passes
  */
-
-/* Array k of the request, or NULL */
-static const double *
-array_of(const GrRequest *request, GrRequestArray k)
-{
-	return request->offsets[k] == 0 ? NULL : (const double *) ((const char *) request + request->offsets[k]);
-}
 
 GrPass
 gr_request_pass(const GrRequest *request)
 {
 	return (GrPass) {
 		.kind = (GrPassKind) request->kind,.shape = request->shape,.distribution = request->distribution,
-		.beta = array_of(request, GR_REQUEST_BETA),
-		.shift = array_of(request, GR_REQUEST_SHIFT),
+		.beta = gr_request_array(request, GR_REQUEST_BETA),
+		.shift = gr_request_array(request, GR_REQUEST_SHIFT),
 		.nfaces = request->nfaces,
-		.faces = array_of(request, GR_REQUEST_FACES),
-		.face_absolute = array_of(request, GR_REQUEST_FACE_ABSOLUTE),
+		.faces = gr_request_array(request, GR_REQUEST_FACES),
+		.face_absolute = gr_request_array(request, GR_REQUEST_FACE_ABSOLUTE),
 		.face_relative = request->face_relative,
 		.linear = (request->flags & GR_REQUEST_LINEAR) != 0,
 		.measure = (GrMeasure) request->measure,
 		.edge = request->edge,
 		.counts = (request->flags & GR_REQUEST_COUNTS) != 0,
-		.factor = array_of(request, GR_REQUEST_FACTOR)
+		.factor = gr_request_array(request, GR_REQUEST_FACTOR)
 	};
 }
 
-static Layout
+static GrRequestLayout
 lay_out_pass(const GrRequest *request)
 {
 	size_t		t = (size_t) gr_nterms(request->shape.nfeatures);
 	size_t		nfaces = (size_t) request->nfaces;
 
-	return (Layout) {
+	return (GrRequestLayout) {
 		.n = {
 			[GR_REQUEST_BETA] = t,
 			[GR_REQUEST_SHIFT] = t - 1,
@@ -132,28 +99,28 @@ gr_request_boot(const GrRequest *request)
 {
 	return (GrBootPass) {
 		.shape = request->shape,.distribution = request->distribution,
-		.beta = array_of(request, GR_REQUEST_BETA),
-		.beta_lo = array_of(request, GR_REQUEST_BETA_LO),
-		.shift = array_of(request, GR_REQUEST_SHIFT),
+		.beta = gr_request_array(request, GR_REQUEST_BETA),
+		.beta_lo = gr_request_array(request, GR_REQUEST_BETA_LO),
+		.shift = gr_request_array(request, GR_REQUEST_SHIFT),
 		.nactive = request->nactive,
-		.factor = array_of(request, GR_REQUEST_FACTOR),
+		.factor = gr_request_array(request, GR_REQUEST_FACTOR),
 		.seed = request->seed,
 		.first = request->first,
 		.nreps = request->nreps,
-		.steps = array_of(request, GR_REQUEST_STEPS),
-		.influence = array_of(request, GR_REQUEST_LINES),
+		.steps = gr_request_array(request, GR_REQUEST_STEPS),
+		.influence = gr_request_array(request, GR_REQUEST_LINES),
 		.ninfluence = request->ninfluence,
 		.flips = request->kind == GR_REQUEST_FLIPS
 	};
 }
 
-static Layout
+static GrRequestLayout
 lay_out_boot(const GrRequest *request)
 {
 	size_t		t = (size_t) gr_nterms(request->shape.nfeatures);
 	size_t		nactive = (size_t) request->nactive;
 
-	return (Layout) {
+	return (GrRequestLayout) {
 		.n = {
 			[GR_REQUEST_BETA] = t,
 			[GR_REQUEST_BETA_LO] = t,
@@ -181,21 +148,6 @@ boot_nsums(const GrRequest *request)
 	return gr_boot_nsums(&pass);
 }
 
-static void
-boot_clear(const GrRequest *request, double *sums)
-{
-	memset(sums, 0, boot_nsums(request) * sizeof(double));
-}
-
-static void
-boot_merge(const GrRequest *request, double *sums, const double *other)
-{
-	size_t		nsums = boot_nsums(request);
-
-	for (size_t k = 0; k < nsums; k++)
-		sums[k] += other[k];
-}
-
 static bool
 boot_add(const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch, const GrHost *host)
 {
@@ -221,19 +173,19 @@ gr_request_scores(const GrRequest *request)
 {
 	return (GrScores) {
 		.shape = request->shape,.distribution = request->distribution,
-		.beta = array_of(request, GR_REQUEST_BETA),
-		.beta_lo = array_of(request, GR_REQUEST_BETA_LO),
-		.shift = array_of(request, GR_REQUEST_SHIFT),
+		.beta = gr_request_array(request, GR_REQUEST_BETA),
+		.beta_lo = gr_request_array(request, GR_REQUEST_BETA_LO),
+		.shift = gr_request_array(request, GR_REQUEST_SHIFT),
 		.hessian = (request->flags & GR_REQUEST_HESSIAN) != 0
 	};
 }
 
-static Layout
+static GrRequestLayout
 lay_out_scores(const GrRequest *request)
 {
 	size_t		t = (size_t) gr_nterms(request->shape.nfeatures);
 
-	return (Layout) {.n = {[GR_REQUEST_BETA] = t, [GR_REQUEST_BETA_LO] = t, [GR_REQUEST_SHIFT] = t - 1}};
+	return (GrRequestLayout) {.n = {[GR_REQUEST_BETA] = t, [GR_REQUEST_BETA_LO] = t, [GR_REQUEST_SHIFT] = t - 1}};
 }
 
 static bool
@@ -248,12 +200,6 @@ static size_t
 scores_nsums(const GrRequest *request)
 {
 	return gr_scores_nsums(request->shape.nfeatures, (request->flags & GR_REQUEST_HESSIAN) != 0);
-}
-
-static void
-scores_clear(const GrRequest *request, double *sums)
-{
-	memset(sums, 0, scores_nsums(request) * sizeof(double));
 }
 
 static void
@@ -272,7 +218,7 @@ scores_add(const GrRequest *request, double *sums, const double *rows, int64_t n
 	scores.terms = scratch;
 	for (int64_t k = 0; k < nrows; k++)
 	{
-		if (k % BATCH_NROWS == BATCH_NROWS - 1 && gr_canceled(host))
+		if (k % GR_REQUEST_BATCH == GR_REQUEST_BATCH - 1 && gr_canceled(host))
 			return false;
 		gr_scores_add(&scores, rows + (size_t) k * ncols, sums);
 	}
@@ -311,12 +257,6 @@ clusters_nsums(const GrRequest *request)
 	return gr_clusters_nsums(request->shape.nfeatures);
 }
 
-static void
-clusters_clear(const GrRequest *request, double *sums)
-{
-	memset(sums, 0, clusters_nsums(request) * sizeof(double));
-}
-
 /* Leaves the rows of both: a cluster may have rows in either. */
 static void
 clusters_merge(const GrRequest *request, double *sums, const double *other)
@@ -339,56 +279,53 @@ clusters_add(const GrRequest *request, double *sums, const double *rows, int64_t
 	return true;
 }
 
-static size_t
-clusters_scratch_nbytes(const GrRequest *request)
+static bool
+clusters_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host, GrError *err)
 {
-	(void) request;
-	return sizeof(double);
+	const GrClusterPass pass = gr_request_clusters(request);
+
+	return gr_cluster_middle_sum(&pass, pieces, sums, host, err);
 }
 
 /*
  * All kinds
  */
 
-static const KindOps passes = {
+const GrRequestOps gr_request_ops_pass = {
 	.name = "a pass",.lay_out = lay_out_pass,.valid = pass_valid,.nsums = pass_nsums,.clear = pass_clear,
 	.merge = pass_merge,.add = pass_add,.scratch_nbytes = pass_scratch_nbytes,
-	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS,.batch = BATCH_NROWS
+	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS,.batch = GR_REQUEST_BATCH
 };
 
-static const KindOps boots = {
-	.name = "a bootstrap",.lay_out = lay_out_boot,.valid = boot_valid,.nsums = boot_nsums,.clear = boot_clear,
-	.merge = boot_merge,.add = boot_add,.scratch_nbytes = boot_scratch_nbytes,.takes_keys = true,.batch = BATCH_NROWS
+const GrRequestOps gr_request_ops_boot = {
+	.name = "a bootstrap",.lay_out = lay_out_boot,.valid = boot_valid,.nsums = boot_nsums,.add = boot_add,
+	.scratch_nbytes = boot_scratch_nbytes,.takes_keys = true,.polls = true,.batch = GR_REQUEST_BATCH
 };
 
 /* There may be as many clusters as rows: a cluster's sums hold no rows back. */
-static const KindOps scores = {
+const GrRequestOps gr_request_ops_scores = {
 	.name = "scores of a cluster",.lay_out = lay_out_scores,.valid = scores_valid,.nsums = scores_nsums,
-	.clear = scores_clear,.merge = scores_merge,.add = scores_add,.scratch_nbytes = scores_scratch_nbytes,
-	.flags = GR_REQUEST_HESSIAN,.batch = 1
+	.merge = scores_merge,.add = scores_add,.scratch_nbytes = scores_scratch_nbytes,.flags = GR_REQUEST_HESSIAN,
+	.polls = true,.batch = 1
 };
 
-static const KindOps clusters = {
+const GrRequestOps gr_request_ops_clusters = {
 	.name = "sums of clusters",.lay_out = lay_out_scores,.valid = clusters_valid,.nsums = clusters_nsums,
-	.clear = clusters_clear,.merge = clusters_merge,.add = clusters_add,.scratch_nbytes = clusters_scratch_nbytes,
-	.takes_keys = true,.batch = BATCH_NROWS
+	.merge = clusters_merge,.add = clusters_add,.sum_whole = clusters_sum_whole,.takes_keys = true,
+	.batch = GR_REQUEST_BATCH
 };
 
-static const KindOps *const kinds[GR_NREQUESTS] = {
-	[GR_REQUEST_EXACT] = &passes,
-	[GR_REQUEST_FAST] = &passes,
-	[GR_REQUEST_GRADIENT] = &passes,
-	[GR_REQUEST_FACE] = &passes,
-	[GR_REQUEST_BOOT] = &boots,
-	[GR_REQUEST_FLIPS] = &boots,
-	[GR_REQUEST_SCORES] = &scores,
-	[GR_REQUEST_CLUSTERS] = &clusters
-};
+#define TABLE_ROW(kind, operations, device) [GR_REQUEST_##kind] = &gr_request_ops_##operations,
+
+static const GrRequestOps *const kinds[GR_NREQUESTS] = {GR_REQUEST_KINDS(TABLE_ROW)};
+
+_Static_assert((int) GR_REQUEST_EXACT == (int) GR_PASS_EXACT && (int) GR_REQUEST_FACE == (int) GR_PASS_FACE,
+			   "kinds of passes are requests");
 
 bool
 gr_request_takes_keys(const GrRequest *request)
 {
-	return kinds[request->kind]->takes_keys;
+	return kinds[request->kind]->takes_keys || request->ngroups > 0;
 }
 
 int
@@ -398,52 +335,168 @@ gr_request_batch(const GrRequest *request)
 }
 
 bool
+gr_request_polls(const GrRequest *request)
+{
+	return kinds[request->kind]->polls || request->ngroups > 0;
+}
+
+bool
+gr_request_is_whole(const GrRequest *request)
+{
+	return kinds[request->kind]->sum_whole != NULL;
+}
+
+/* Number of groups, 1 if all rows are one */
+static size_t
+ngroups_of(const GrRequest *request)
+{
+	return request->ngroups > 0 ? (size_t) request->ngroups : 1;
+}
+
+/* True if the sums of so many groups are not too many. */
+static bool
+groups_fit(const GrRequest *request)
+{
+	return request->ngroups == 0 ||
+		(request->ngroups > 0 &&
+		 ngroups_of(request) <= GR_REQUEST_GROUP_SUMS_MAX / kinds[request->kind]->nsums(request));
+}
+
+bool
 gr_request_is_mergeable(const GrRequest *head)
 {
 	return head->kind >= 0 && head->kind < GR_NREQUESTS && head->shape.nfeatures >= 0 &&
 		head->shape.nfeatures < GR_ROW_NCOLS_MAX && head->nactive >= 0 && head->nactive <= GR_BOOT_TERMS_MAX &&
 		head->nreps >= 0 && head->nreps <= GR_BOOT_REPS_MAX && head->ninfluence >= 0 &&
-		head->ninfluence <= gr_nterms(GR_ROW_NCOLS_MAX);
+		head->ninfluence <= gr_nterms(GR_ROW_NCOLS_MAX) && groups_fit(head);
 }
 
 size_t
 gr_request_nsums(const GrRequest *request)
 {
-	return kinds[request->kind]->nsums(request);
+	return ngroups_of(request) * kinds[request->kind]->nsums(request);
 }
 
 void
 gr_request_clear(const GrRequest *request, double *sums)
 {
-	kinds[request->kind]->clear(request, sums);
+	const GrRequestOps *ops = kinds[request->kind];
+	size_t		nsums = ops->nsums(request);
+
+	for (size_t group = 0; group < ngroups_of(request); group++)
+	{
+		if (ops->clear == NULL)
+			memset(sums + group * nsums, 0, nsums * sizeof(double));
+		else
+			ops->clear(request, sums + group * nsums);
+	}
 }
 
 void
 gr_request_merge(const GrRequest *request, double *sums, const double *other)
 {
-	kinds[request->kind]->merge(request, sums, other);
+	const GrRequestOps *ops = kinds[request->kind];
+	size_t		nsums = ops->nsums(request);
+
+	for (size_t group = 0; group < ngroups_of(request); group++)
+	{
+		size_t		at = group * nsums;
+
+		if (ops->merge != NULL)
+			ops->merge(request, sums + at, other + at);
+		for (size_t k = 0; ops->merge == NULL && k < nsums; k++)
+			sums[at + k] += other[at + k];
+	}
+}
+
+/*
+ * By group
+ */
+
+/* Bytes of the kind's own scratch memory, in whole float8 */
+static size_t
+own_scratch_nbytes(const GrRequest *request)
+{
+	const GrRequestOps *ops = kinds[request->kind];
+	size_t		nbytes = ops->scratch_nbytes == NULL ? 0 : ops->scratch_nbytes(request);
+
+	return (nbytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+}
+
+/* The number of a row's group; -1: it is in none. */
+static int
+group_of(const GrRequest *request, const double *row)
+{
+	double		key = row[gr_key_at(request->shape)];
+
+	return key >= 0 && key < request->ngroups && key == (double) (int) key ? (int) key : -1;
+}
+
+/* Adds at most GR_REQUEST_BATCH rows: those of a group together, in their order. */
+static bool
+add_batch_by_group(const GrRequest *request, double *sums, const double *rows, int nrows, void *scratch,
+				   const GrHost *host)
+{
+	size_t		ncols = (size_t) gr_row_ncols(request->shape);
+	size_t		nsums = kinds[request->kind]->nsums(request);
+	double	   *gathered = (double *) ((char *) scratch + own_scratch_nbytes(request));
+	int			group[GR_REQUEST_BATCH];
+
+	for (int k = 0; k < nrows; k++)
+		group[k] = group_of(request, rows + (size_t) k * ncols);
+	for (int first = 0; first < nrows; first++)
+	{
+		int			of_first = group[first];
+		int			n = 0;
+
+		if (of_first < 0)
+			continue;
+		for (int k = first; k < nrows; k++)
+		{
+			if (group[k] != of_first)
+				continue;
+			memcpy(gathered + (size_t) n++ * ncols, rows + (size_t) k * ncols, ncols * sizeof(double));
+			group[k] = -1;
+		}
+		if (!kinds[request->kind]->add(request, sums + (size_t) of_first * nsums, gathered, n, scratch, host))
+			return false;
+	}
+	return true;
 }
 
 bool
 gr_request_add(const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
 			   const GrHost *host)
 {
-	return kinds[request->kind]->add(request, sums, rows, nrows, scratch, host);
+	int			ncols = gr_row_ncols(request->shape);
+
+	if (request->ngroups == 0)
+		return kinds[request->kind]->add(request, sums, rows, nrows, scratch, host);
+	for (int64_t from = 0; from < nrows; from += GR_REQUEST_BATCH)
+	{
+		int			n = nrows - from < GR_REQUEST_BATCH ? (int) (nrows - from) : GR_REQUEST_BATCH;
+
+		if (gr_canceled(host) || !add_batch_by_group(request, sums, rows + from * ncols, n, scratch, host))
+			return false;
+	}
+	return true;
 }
 
 size_t
 gr_request_scratch_nbytes(const GrRequest *request)
 {
-	return kinds[request->kind]->scratch_nbytes(request);
+	size_t		gathered = GR_REQUEST_BATCH * (size_t) gr_row_ncols(request->shape) * sizeof(double);
+
+	if (request->ngroups > 0)
+		return own_scratch_nbytes(request) + gathered;
+	return kinds[request->kind]->scratch_nbytes == NULL ? sizeof(double) : kinds[request->kind]->scratch_nbytes(request);
 }
 
 bool
 gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
 					 GrError *err)
 {
-	const GrClusterPass pass = gr_request_clusters(request);
-
-	return gr_cluster_middle_sum(&pass, pieces, sums, host, err);
+	return kinds[request->kind]->sum_whole(request, pieces, sums, host, err);
 }
 
 const char *
@@ -465,9 +518,17 @@ take_by_malloc(void *arg, size_t nbytes)
 
 const GrMemory gr_request_malloc = {take_by_malloc, NULL};
 
+static GrRequestLayout
+lay_out(const GrRequest *request)
+{
+	const GrRequestOps *ops = kinds[request->kind];
+
+	return ops->lay_out == NULL ? (GrRequestLayout) {{0}} : ops->lay_out(request);
+}
+
 /* Sets the offsets of the arrays that there are (from[k] not NULL), and the size of the block. */
 static void
-place_arrays(GrRequest *head, const Layout *layout, const double *const *from)
+place_arrays(GrRequest *head, const GrRequestLayout *layout, const double *const *from)
 {
 	head->nbytes = sizeof(GrRequest);
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
@@ -482,7 +543,7 @@ place_arrays(GrRequest *head, const Layout *layout, const double *const *from)
 static GrRequest *
 make(GrRequest *head, const double *const *from, GrMemory memory, GrError *err)
 {
-	const Layout layout = kinds[head->kind]->lay_out(head);
+	const GrRequestLayout layout = lay_out(head);
 	GrRequest  *request;
 
 	place_arrays(head, &layout, from);
@@ -583,6 +644,30 @@ gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err)
 	return make_scores(&pass->scores, GR_REQUEST_CLUSTERS, pass->way, memory, err);
 }
 
+GrRequest *
+gr_request_by_group(const GrRequest *request, int ngroups, GrMemory memory, GrError *err)
+{
+	GrRequest	head = *request;
+	GrRequest  *copy;
+
+	head.ngroups = ngroups;
+	head.shape.key = true;
+	if (ngroups < 1 || kinds[head.kind]->takes_keys || !groups_fit(&head))
+	{
+		(void) gr_fail(err, GR_INVALID, 0, "there is no room for %s of %d groups", kinds[head.kind]->name, ngroups);
+		return NULL;
+	}
+	copy = memory.take(memory.arg, gr_request_nbytes(request));
+	if (copy == NULL)
+	{
+		(void) gr_fail(err, GR_NO_MEMORY, 0, "the arguments of %s", kinds[head.kind]->name);
+		return NULL;
+	}
+	memcpy(copy, request, gr_request_nbytes(request));
+	memcpy(copy, &head, sizeof(head));
+	return copy;
+}
+
 /*
  * Checked
  */
@@ -591,7 +676,7 @@ gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err)
 static bool
 arrays_valid(const GrRequest *request)
 {
-	const Layout layout = kinds[request->kind]->lay_out(request);
+	const GrRequestLayout layout = lay_out(request);
 	uint64_t	end = sizeof(GrRequest);
 
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
@@ -613,12 +698,17 @@ gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrEr
 		return gr_fail(err, GR_INVALID, 0, "no request of %zu bytes", nbytes);
 	if (request->kind < 0 || request->kind >= GR_NREQUESTS ||
 		(request->flags & ~kinds[request->kind]->flags) != 0 ||
-		request->way < 0 || request->way >= (request->kind == GR_REQUEST_CLUSTERS ? GR_NWAYS : 1))
+		(request->way != 0 && kinds[request->kind]->sum_whole == NULL) || request->zero != 0)
 		return gr_fail(err, GR_INVALID, 0, "there is no request of kind %d", (int) request->kind);
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
 		if (request->offsets[k] > nbytes || request->offsets[k] % sizeof(double) != 0)
 			return gr_fail(err, GR_INVALID, 0, "an array of a request lies beyond its %zu bytes", nbytes);
-	return kinds[request->kind]->valid(request, shape, err) &&
-		(arrays_valid(request) || gr_fail(err, GR_INVALID, 0, "the arrays of %s do not fit its counts",
+	if (!kinds[request->kind]->valid(request, shape, err))
+		return false;
+	if (request->ngroups != 0 &&
+		(request->ngroups < 0 || kinds[request->kind]->takes_keys || !request->shape.key || !groups_fit(request)))
+		return gr_fail(err, GR_INVALID, 0, "there are no %d groups of %s", (int) request->ngroups,
+					   kinds[request->kind]->name);
+	return (arrays_valid(request) || gr_fail(err, GR_INVALID, 0, "the arrays of %s do not fit its counts",
 										  kinds[request->kind]->name));
 }

@@ -18,22 +18,18 @@
 #include "compute/design/formula.h"
 #include "compute/glm/glm.h"
 #include "compute/request/cluster_middle.h"
+#include "compute/request/request_kinds.h"
 #include "compute/resample/boot.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+#define GR_REQUEST_MEMBER(kind, operations, device) GR_REQUEST_##kind,
+
 typedef enum GrRequestKind
 {
-	GR_REQUEST_EXACT = GR_PASS_EXACT,
-	GR_REQUEST_FAST = GR_PASS_FAST,
-	GR_REQUEST_GRADIENT = GR_PASS_GRADIENT,
-	GR_REQUEST_FACE = GR_PASS_FACE,
-	GR_REQUEST_BOOT,			/* replicates of a bootstrap, or the moments of its influence */
-	GR_REQUEST_FLIPS,			/* replicates of a permutation test */
-	GR_REQUEST_SCORES,			/* scores of the rows of one cluster; made on the CPU alone */
-	GR_REQUEST_CLUSTERS,		/* the middle of covariances that are robust to clusters */
+	GR_REQUEST_KINDS(GR_REQUEST_MEMBER)
 	GR_NREQUESTS
 } GrRequestKind;
 
@@ -75,6 +71,13 @@ typedef struct GrRequest
 	int32_t		nreps;
 	int32_t		ninfluence;
 	int32_t		way;			/* clusters: GrClusterWay; else 0 */
+	/*
+	 * Sums by group: of each group those of the kind, one group's behind the other's. A row's key is its group's number,
+	 * 0 .. ngroups - 1, which the maker of the request has given; rows with other keys are in no group's sums. 0: all
+	 * rows are one group, whatever their keys are.
+	 */
+	int32_t		ngroups;
+	int32_t		zero;			/* 0 */
 	uint64_t	offsets[GR_REQUEST_NARRAYS];	/* bytes from the head's begin; 0: the request has no such array */
 } GrRequest;
 
@@ -107,6 +110,15 @@ extern GrRequest *gr_request_of_boot(const GrBootPass *pass, GrMemory memory, Gr
 extern GrRequest *gr_request_of_scores(const GrScores *scores, GrMemory memory, GrError *err);
 extern GrRequest *gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err);
 
+/* Most float8 that the sums of a request by group take: 512 MB. Beyond it callers group the rows otherwise. */
+#define GR_REQUEST_GROUP_SUMS_MAX ((size_t) 64 << 20)
+
+/*
+ * Copies a request as one by group, over rows with keys. Returns NULL with GR_NO_MEMORY, or with GR_INVALID if the kind
+ * needs all rows at once or the keys for itself, or if the sums are more than GR_REQUEST_GROUP_SUMS_MAX.
+ */
+extern GrRequest *gr_request_by_group(const GrRequest *request, int ngroups, GrMemory memory, GrError *err);
+
 /* Memory by malloc(); free() gives it back. */
 extern const GrMemory gr_request_malloc;
 
@@ -132,6 +144,9 @@ extern bool gr_request_is_mergeable(const GrRequest *head);
 /* True if the request needs the keys of rows. Other requests take rows with and without keys. */
 extern bool gr_request_takes_keys(const GrRequest *request);
 
+/* True if gr_request_add() asks the host by itself, however many rows it is given. */
+extern bool gr_request_polls(const GrRequest *request);
+
 /* Number of rows that are best added at once; 1: as they come */
 extern int	gr_request_batch(const GrRequest *request);
 
@@ -156,12 +171,7 @@ extern size_t gr_request_scratch_nbytes(const GrRequest *request);
  * True if the request's sums can only be made by gr_request_sum_whole(), of all rows at once: writes sums that
  * gr_request_clear() has prepared. Fails with GR_CANCELED and GR_NO_MEMORY.
  */
-static inline bool
-gr_request_is_whole(const GrRequest *request)
-{
-	return request->kind == GR_REQUEST_CLUSTERS;
-}
-
+extern bool gr_request_is_whole(const GrRequest *request);
 extern bool gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
 								 GrError *err);
 

@@ -1,0 +1,19 @@
+/*
+ * request_kinds.h: the list of all kinds of requests. KIND(name, operations, device) makes GR_REQUEST_name, whose sums
+ * gr_request_ops_operations makes on the CPU and gr_cuda_sums_device in kernels/. The first four are those of
+ * GrPassKind. A device that has no sums of a kind is "none".
+ */
+#ifndef GPUREG_REQUEST_KINDS_H
+#define GPUREG_REQUEST_KINDS_H
+
+#define GR_REQUEST_KINDS(KIND) \
+	KIND(EXACT, pass, pass) \
+	KIND(FAST, pass, pass) \
+	KIND(GRADIENT, pass, pass) \
+	KIND(FACE, pass, pass) \
+	KIND(BOOT, boot, boot)		/* replicates of a bootstrap, or the moments of its influence */ \
+	KIND(FLIPS, boot, boot)		/* replicates of a permutation test */ \
+	KIND(SCORES, scores, none)	/* scores of the rows of one cluster */ \
+	KIND(CLUSTERS, clusters, clusters)	/* the middle of covariances that are robust to clusters */
+
+#endif							/* GPUREG_REQUEST_KINDS_H */
