@@ -219,16 +219,6 @@ sum_query_folds(GrDataSet *data)
  * Opening
  */
 
-/* A product of a replicate takes an eighth of one in double-double. */
-#define REPLICATE_WORK 0.125
-
-/* Work of the replicates of a bootstrap */
-static double
-boot_work(const GrIngest *ingest, int nreps)
-{
-	return ingest->nrows_estimate * gr_boot_nproducts(gr_nterms(ingest->shape.nfeatures)) * nreps * REPLICATE_WORK;
-}
-
 static void
 open_query(GrDataSet *data)
 {
@@ -238,8 +228,7 @@ open_query(GrDataSet *data)
 	gr_ingest_prepare(wanted->from.query, wanted->function, wanted->family, wanted->roles,
 					  wanted->use == GR_ROWS_SUM, ingest);
 	ingest->rules.theta = wanted->theta;
-	if (wanted->boot_reps > 0)
-		ingest->later_work = boot_work(ingest, wanted->boot_reps);
+	ingest->more = wanted->more;
 	ingest->parted = wanted->use == GR_ROWS_PARTS;
 	switch (wanted->use)
 	{
@@ -258,7 +247,7 @@ open_query(GrDataSet *data)
 			data->n = 1;
 			data->source = palloc(sizeof(GrRowSource));
 			gr_source_read(data->source, ingest);
-			if (ingest->nrows == 0 && data->source->kind == GR_SOURCE_JOB)
+			if (ingest->nrows == 0 && data->source->kind == &gr_source_held)
 				gr_raise_no_rows(ingest->nskipped);
 			break;
 	}
@@ -296,11 +285,14 @@ gr_open_rows(const GrRowsWanted *wanted)
 	{
 		data->job = data->source[0].job;
 		if (has_parts)
-			data->parts = gr_fold_rows(data->job, wanted->roles->nfolds, data->ingest.names);
+		{
+			data->source->left_out = GR_NO_FOLD;
+			data->source->folds = gr_fold_rows(data->job, wanted->roles->nfolds, data->ingest.names);
+		}
 		if (wanted->use == GR_ROWS_PART_SUMS)
 		{
-			data->n = data->parts->n;
-			data->sums = sum_parts(data->parts, data->ingest.names);
+			data->n = data->source->folds->n;
+			data->sums = sum_parts(data->source->folds, data->ingest.names);
 		}
 		else if (wanted->use == GR_ROWS_SUM || wanted->use == GR_ROWS_FOLD_SUMS)
 		{
@@ -345,10 +337,10 @@ record_query(const GrDataSet *data)
 	/* a pass reads and computes at once */
 	run->read_s = source->pass_s;
 	run->solve_s = run->total_s - source->pass_s;
-	append_reason("; %s", source->remote ? "" :
-				  !source->for_workers ? "more rows than gpureg.ring_size holds: " :
-				  data->wanted.boot_flips ? "a permutation test is worth parallel workers: " :
-				  "a bootstrap is worth parallel workers: ");
+	if (source->for_workers)
+		append_reason("; %s is worth parallel workers: ", data->wanted.more->name);
+	else
+		append_reason("; %s", source->remote ? "" : "more rows than gpureg.ring_size holds: ");
 	if (source->nsampled > 0)
 		append_reason("after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
 	append_reason("the query was run %d times", source->npasses);
@@ -373,7 +365,8 @@ record_clusters(const GrRowSource *source)
 void
 gr_record_rows(GrDataSet *data, const char *name, double started)
 {
-	const GrJob *holder = data->parts != NULL ? data->parts->part[0] : data->job;
+	const GrFoldRows *parts = data->source == NULL ? NULL : data->source->folds;
+	const GrJob *holder = parts != NULL ? parts->part[0] : data->job;
 
 	if (data->job == NULL)
 	{
@@ -381,18 +374,18 @@ gr_record_rows(GrDataSet *data, const char *name, double started)
 					   gr_now());
 		return;
 	}
-	for (int k = 0; data->parts != NULL && k < data->parts->n; k++)
-		data->job->times.kernel_s += data->parts->part[k]->times.kernel_s;
+	for (int k = 0; parts != NULL && k < parts->n; k++)
+		data->job->times.kernel_s += parts->part[k]->times.kernel_s;
 	gr_record_run(name, data->job, started, data->read_done, gr_now());
-	if (data->parts != NULL)
-		append_reason("; %d folds, %d passes over one each", data->parts->n, data->parts->npasses);
+	if (parts != NULL)
+		append_reason("; %d folds, %d passes over one each", parts->n, parts->npasses);
 	if (holder->spool.file != NULL)
 		append_reason("; the rows went to a temporary file");
 	if (data->refitted)
 		append_reason("; read and fitted twice, as terms are collinear or separated");
-	if (data->parts != NULL || data->source == NULL)
+	if (parts != NULL || data->source == NULL)
 		return;
-	if (data->source->kind == GR_SOURCE_QUERY)
+	if (data->source->kind == &gr_source_query)
 		record_query(data);
 	if (data->source->nclusterings > 0)
 		record_clusters(data->source);
@@ -411,12 +404,12 @@ gr_record_rows(GrDataSet *data, const char *name, double started)
 void
 gr_release_rows(GrDataSet *data)
 {
-	if (data->parts != NULL)
-		gr_fold_release(data->parts);
-	for (int f = 1; data->parts == NULL && data->source != NULL && f < data->n; f++)
-		gr_job_release(data->source[f].job);
-	if (data->job != NULL)
+	bool		has_folds = data->source != NULL && data->source->folds != NULL;
+
+	if (data->source == NULL && data->job != NULL)
 		gr_job_release(data->job);
+	for (int f = 0; data->source != NULL && f < (has_folds ? 1 : data->n); f++)
+		data->source[f].kind->close(&data->source[f]);
 }
 
 const char *

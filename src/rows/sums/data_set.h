@@ -33,8 +33,7 @@ typedef struct GrRowsWanted
 	double		theta;			/* of the negative binomial family */
 	GrRowsUse	use;
 	int			nfolds;			/* FOLD_...: how many folds rows are drawn into where no column tells them apart */
-	int			boot_reps;		/* replicates of a bootstrap that are wanted over the rows; 0: none */
-	bool		boot_flips;		/* these are of a permutation test */
+	const GrMorePasses *more;	/* passes that are wanted over the rows after the fit's; NULL: none */
 } GrRowsWanted;
 
 /* The Gram matrix of rows */
@@ -56,7 +55,6 @@ typedef struct GrDataSet
 	int			n;				/* sources, or sums: one, or one for each fold that has rows */
 	GrRowSource *source;		/* NULL: PostgreSQL has summed the rows up */
 	GrRowSums  *sums;			/* NULL: rows are for passes */
-	GrFoldRows *parts;			/* PARTS, and PART_SUMS of kept rows */
 	GrJob	   *job;			/* has the rows, or had them summed up; NULL: PostgreSQL has summed the rows up */
 	GrPlace		place;			/* where PostgreSQL summed them up, ... */
 	int			nsummed;		/* ... how many features they had */

@@ -192,7 +192,7 @@ gr_fold_rows_read(GrIngest *ingest, int nfolds, int *n)
 			continue;
 		}
 		(void) gr_job_keep(job);
-		source[*n].kind = GR_SOURCE_JOB;
+		source[*n].kind = &gr_source_held;
 		source[*n].job = job;
 		source[*n].shape = job->shape;
 		source[*n].rules = ingest->rules;

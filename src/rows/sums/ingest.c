@@ -164,7 +164,8 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape));
 	bool		kept = kind == GR_SINK_KEEP && nbytes <= (double) gr_ring_size * 1024;
 
-	work += ingest->later_work;
+	if (ingest->more != NULL)
+		work += ingest->more->work(ingest);
 	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
 	/* rows that are kept are one process's */

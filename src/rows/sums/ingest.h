@@ -44,8 +44,8 @@ typedef struct GrIngest
 	GrRowShape	shape;
 	GrRowRules	rules;			/* the caller's family; what weights are */
 
-	/* the caller's, behind it: work of requests that come after the fit's, as gr_job_work() has it; 0: none */
-	double		later_work;
+	/* the caller's, behind it */
+	const struct GrMorePasses *more;	/* what goes over the rows after a fit's passes; NULL: nothing */
 	bool		parted;			/* rows are wanted in parts: read once, into a file where they have no room */
 
 	/* from reading it */
@@ -80,6 +80,15 @@ extern bool gr_ingest_tells_widths(const GrIngest *ingest);
  * would share is divided by their number; rows that would be read again for each pass count for that too.
  */
 extern double gr_ingest_work(GrIngest *ingest, GrSinkKind kind);
+
+/* Passes of another kind than a fit's, which are made over its rows after it */
+typedef struct GrMorePasses
+{
+	int			reps;			/* replicates that they are to make */
+	const char *name;			/* of what makes them, as in "a bootstrap" */
+	/* products that they take, as in gr_ingest_work() */
+	double		(*work) (const GrIngest *ingest);
+} GrMorePasses;
 
 /* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_consumer.h. */
 extern bool gr_plan_ring(GrIngest *ingest);

@@ -588,7 +588,7 @@ derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, int64 n
 	memset(source, 0, sizeof(*source));
 	ingest->rules = source->rules = r->rules;
 	ingest->shape = source->shape = gr_derived_shape(d);
-	source->kind = GR_SOURCE_JOB;
+	source->kind = &gr_source_held;
 	source->job = ingest->job = derive_job(r, ingest, d, nrows_max, counts);
 	ingest->nrows = counts->nrows;
 	ingest->nrows_estimate = (double) counts->nrows;

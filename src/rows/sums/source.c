@@ -40,7 +40,7 @@
 #define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
 #define SAMPLE_PART 16
 
-/* Work of a bootstrap, as gr_job_work() has it, from which on it is shared: half a second */
+/* Work of further passes, as gr_job_work() has it, from which on it is shared: half a second */
 #define WORK_FOR_WORKERS 5e8
 
 /* With fewer rows to a term than this a sample's estimate is too far off. */
@@ -434,38 +434,57 @@ plan_keyed(GrRowSource *source, const GrIngest *ingest)
 	return nworkers;
 }
 
-/* Are passes to be made where a remote query has its rows? Then there is nothing to be read. */
+/*
+ * True if passes are to be made where a remote query has its rows. A request is for so many features: where only rows
+ * tell how many, they come here.
+ */
 static bool
-begin_remote_passes(GrRowSource *source, GrIngest *ingest)
+has_remote_passes(const GrIngest *ingest)
 {
-	GrJobOptions options = {.kind = GR_SINK_KEEP};
-
-	/* a request is for so many features: where only rows can tell, they come */
-	if (!ingest->remote || is_to_be_pulled(ingest) || ingest->columns->nfeatures < 0 || !has_one_snapshot(ingest))
-		return false;
-	gr_check_nfeatures(ingest->columns->nfeatures);
-	gr_name_ingested(ingest);
-	source->kind = GR_SOURCE_QUERY;
-	source->ingest = ingest;
-	source->remote = true;
-	source->shape = gr_columns_shape(ingest->columns);
-	source->rules = ingest->rules;
-	source->nrows = -1;
-	/* a job that has no rows, for what is reported */
-	options.shape = source->shape;
-	options.rules = source->rules;
-	options.names = ingest->names;
-	source->job = ingest->job = gr_job_new(&options);
-	gr_place_on_cpu(&source->job->place, PUSHED_REASON);
-	return true;
+	return ingest->remote && !is_to_be_pulled(ingest) && ingest->columns->nfeatures >= 0 && has_one_snapshot(ingest);
 }
 
-/* True if later requests are so much work that rows which could be kept by one process are better read by several. */
+/* True if further passes are so much work that rows which could be kept, by one process, are better read by several. */
 static bool
 is_for_workers(GrRowSource *source, const GrIngest *ingest)
 {
-	return ingest->later_work >= WORK_FOR_WORKERS && ingest->repeatable && max_parallel_workers_per_gather > 0 &&
-		gr_fits_aggregate(ingest, GR_REQUEST_NPARAMS) && plan_passes(source, ingest) && plan_keyed(source, ingest) > 0;
+	return ingest->more != NULL && ingest->more->work(ingest) >= WORK_FOR_WORKERS && ingest->repeatable &&
+		max_parallel_workers_per_gather > 0 && gr_fits_aggregate(ingest, GR_REQUEST_NPARAMS) &&
+		plan_passes(source, ingest) && plan_keyed(source, ingest) > 0;
+}
+
+/* Reads the rows into a job. */
+static void
+read_held(GrRowSource *source, const GrJobOptions *options)
+{
+	GrIngest   *ingest = source->ingest;
+
+	read_query(ingest, options);
+	source->job = ingest->job;
+	source->shape = gr_columns_shape(ingest->columns);
+	source->nskipped = ingest->nskipped;
+	if (source->job != NULL)
+		source->totals = source->job->totals;
+}
+
+/* Reads nothing, and gets ready for passes. The job of a remote query has no rows, and is for what is reported. */
+static void
+read_again(GrRowSource *source, const GrJobOptions *options)
+{
+	GrIngest   *ingest = source->ingest;
+	GrJobOptions empty = *options;
+
+	source->nrows = -1;
+	if (!source->remote)
+		return;
+	gr_check_nfeatures(ingest->columns->nfeatures);
+	gr_name_ingested(ingest);
+	source->shape = gr_columns_shape(ingest->columns);
+	empty.shape = source->shape;
+	empty.rules = source->rules;
+	empty.names = ingest->names;
+	source->job = ingest->job = gr_job_new(&empty);
+	gr_place_on_cpu(&source->job->place, PUSHED_REASON);
 }
 
 void
@@ -476,63 +495,57 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	GrJobOptions options = {.kind = GR_SINK_KEEP,.may_overflow = ingest->repeatable};
 	char		reason[300];
 
-	memset(source, 0, sizeof(*source));
-	source->single = ingest->real_features;
+	*source = (GrRowSource) {
+		.kind = &gr_source_held,.ingest = ingest,.rules = ingest->rules,.single = ingest->real_features,
+		.left_out = GR_NO_FOLD
+	};
 	/* of a bootstrap they are for its keys */
 	if (ingest->nclusters > 0 && (!ingest->columns->key || ingest->keyed_clusters))
 	{
 		gr_clusters_check(ingest);
 		source->clustered = ingest;
 	}
-	if (begin_remote_passes(source, ingest))
-		return;
-	options.cpu_reason = cpu_reason(ingest);
-	source->for_workers = !large && is_for_workers(source, ingest);
-	large |= source->for_workers;
-	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
-	options.cpu_limit = large ? 1 : limit;
-	options.spool = !ingest->repeatable || (large && (ingest->parted || !plan_passes(source, ingest)));
-	read_query(ingest, &options);
-	source->kind = GR_SOURCE_JOB;
-	source->job = ingest->job;
-	source->shape = gr_columns_shape(ingest->columns);
-	source->rules = ingest->rules;
-	source->nskipped = ingest->nskipped;
-	if (source->job != NULL)
-		source->totals = source->job->totals;
-	if (!ingest->overflowed)
+	source->remote = has_remote_passes(ingest);
+	if (source->remote)
+		source->kind = &gr_source_query;
+	else
+	{
+		source->for_workers = !large && is_for_workers(source, ingest);
+		large |= source->for_workers;
+		options.cpu_reason = cpu_reason(ingest);
+		/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
+		options.cpu_limit = large ? 1 : limit;
+		options.spool = !ingest->repeatable || (large && (ingest->parted || !plan_passes(source, ingest)));
+	}
+	source->kind->read(source, &options);
+	if (source->remote || !ingest->overflowed)
 		return;
 	if (!ingest->parted && plan_passes(source, ingest))
+		source->kind = &gr_source_query;
+	else
 	{
-		source->kind = GR_SOURCE_QUERY;
-		source->ingest = ingest;
-		source->nrows = -1;
-		return;
+		options.may_overflow = false;
+		options.spool = true;
+		strlcpy(reason, ingest->job->place.reason, sizeof(reason));
+		options.cpu_reason = reason;
 	}
-	options.may_overflow = false;
-	options.spool = true;
-	strlcpy(reason, ingest->job->place.reason, sizeof(reason));
-	options.cpu_reason = reason;
-	read_query(ingest, &options);
-	source->job = ingest->job;
-	source->totals = ingest->job->totals;
-	source->nskipped = ingest->nskipped;
+	source->kind->read(source, &options);
 }
 
 bool
 gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
 {
-	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->spool.file != NULL;
+	bool		in_file = source->kind == &gr_source_held && source->job->spool.file != NULL;
 	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->shape);
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
 	int64		most = SAMPLE_NBYTES_MAX / gr_row_nbytes(source->shape);
 	double		wanted = Min(Min((double) most, limit), nrows / SAMPLE_PART);
 	double		started = gr_now();
 
-	if ((source->kind != GR_SOURCE_QUERY && !in_file) || source->remote || wanted < SAMPLE_ROWS_A_TERM * nterms)
+	if ((source->kind != &gr_source_query && !in_file) || source->remote || wanted < SAMPLE_ROWS_A_TERM * nterms)
 		return false;
 	memset(sample, 0, sizeof(*sample));
-	sample->kind = GR_SOURCE_JOB;
+	sample->kind = &gr_source_held;
 	sample->shape = source->shape;
 	sample->rules = source->rules;
 	sample->job = in_file ? gr_job_head(source->job, (int64) wanted) : gr_ingest_sample(ingest, (int64) wanted);
@@ -612,9 +625,9 @@ sum_query(GrRowSource *source, const GrRequest *request, double *sums)
 	check_same_rows(source, result.counts.nrows);
 }
 
-/* The caller's rows stay as they are. */
+/* The aggregate's rows stay as they are. */
 static void
-sum_chunks(const GrRowSource *source, const GrRequest *request, double *sums)
+sum_chunks(GrRowSource *source, const GrRequest *request, double *sums)
 {
 	int			ncols = gr_row_ncols(request->shape);
 	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
@@ -644,11 +657,33 @@ sum_chunks(const GrRowSource *source, const GrRequest *request, double *sums)
 	pfree(scratch);
 }
 
+static void
+sum_held(GrRowSource *source, const GrRequest *request, double *sums)
+{
+	if (source->folds != NULL)
+		gr_fold_request(source->folds, source->left_out, request, sums);
+	else
+		gr_job_sums(source->job, request, sums);
+}
+
+static void
+close_source(GrRowSource *source)
+{
+	if (source->folds != NULL)
+		gr_fold_release(source->folds);
+	if (source->job != NULL)
+		gr_job_release(source->job);
+}
+
+const GrSourceKind gr_source_held = {.read = read_held,.again = sum_held,.close = close_source};
+const GrSourceKind gr_source_query = {.read = read_again,.again = sum_query,.close = close_source};
+const GrSourceKind gr_source_chunks = {.again = sum_chunks,.close = close_source};
+
 void
 gr_source_change(GrRowSource *source, const GrBasis *basis)
 {
 	Assert(source->basis == NULL);
-	if (source->kind == GR_SOURCE_JOB)
+	if (source->kind == &gr_source_held)
 		gr_job_change(source->job, basis);
 	source->basis = basis;
 }
@@ -658,21 +693,7 @@ gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums)
 {
 	double		started = gr_now();
 
-	switch (source->kind)
-	{
-		case GR_SOURCE_JOB:
-			gr_job_sums(source->job, request, sums);
-			break;
-		case GR_SOURCE_CHUNKS:
-			sum_chunks(source, request, sums);
-			break;
-		case GR_SOURCE_FOLDS:
-			gr_fold_request(source->folds, source->left_out, request, sums);
-			break;
-		case GR_SOURCE_QUERY:
-			sum_query(source, request, sums);
-			break;
-	}
+	source->kind->again(source, request, sums);
 	source->npasses++;
 	gr_progress_pass();
 	source->pass_s += gr_now() - started;
@@ -700,7 +721,7 @@ sum_by_keys(GrRowSource *source, GrGlmFit *fit)
 	double	   *sums;
 	bool		made;
 
-	if (source->kind != GR_SOURCE_JOB || !source->shape.key || gr_fit_vcov(fit) == GR_VCOV_CR2)
+	if (source->kind != &gr_source_held || !source->shape.key || gr_fit_vcov(fit) == GR_VCOV_CR2)
 		return false;
 	request = gr_clusters_request(fit);
 	sums = palloc_extended(gr_request_nsums(request) * sizeof(double), MCXT_ALLOC_HUGE);
@@ -732,6 +753,6 @@ gr_source_clusters(GrRowSource *source, GrGlmFit *fit)
 	}
 	if (source->clustered == NULL)
 		elog(ERROR, "rows are in no clusters");
-	gr_clusters_sum(source->clustered, fit, source->kind == GR_SOURCE_QUERY ? source->nrows : source->job->nrows);
+	gr_clusters_sum(source->clustered, fit, source->kind == &gr_source_query ? source->nrows : source->job->nrows);
 	source->nclusterings++;
 }

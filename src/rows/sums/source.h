@@ -18,25 +18,41 @@
 #include "run/device.h"
 #include "run/job.h"
 
-typedef enum GrRowSourceKind
-{
-	GR_SOURCE_JOB,				/* kept on a backend, or spooled */
-	GR_SOURCE_CHUNKS,			/* in memory */
-	GR_SOURCE_QUERY,			/* read again for each pass, by gpu_request_pass, in parallel where the planner likes, or
-								 * where a remote query has its rows */
-	GR_SOURCE_FOLDS				/* the parts of a cross-validation but one, or all of them */
-} GrRowSourceKind;
+typedef struct GrRowSource GrRowSource;
 
-typedef struct GrRowSource
+/* A kind of source: how rows come, and how sums are made over them */
+typedef struct GrSourceKind
 {
-	GrRowSourceKind kind;
+	/* Reads the rows of the source's query, as far as sums need them read. options: of the job that gets them */
+	void		(*read) (GrRowSource *source, const GrJobOptions *options);
+	/* Goes over the rows once more for the sums of a request: adds to sums. */
+	void		(*again) (GrRowSource *source, const GrRequest *request, double *sums);
+	/* Gives up what the rows have on a device or in files. */
+	void		(*close) (GrRowSource *source);
+} GrSourceKind;
+
+/* Rows that stay in a job, on a device, in memory or in a file; or in several, the parts of a cross-validation */
+extern const GrSourceKind gr_source_held;
+
+/*
+ * A query that is run again for each request, by gpu_request_pass in parallel workers or by a scan, or, where it is
+ * remote, by gpu_logreg_array_pass where its rows are
+ */
+extern const GrSourceKind gr_source_query;
+
+/* Rows in memory that an aggregate has read */
+extern const GrSourceKind gr_source_chunks;
+
+struct GrRowSource
+{
+	const GrSourceKind *kind;
 	GrRowShape	shape;			/* of its rows; not single */
 	GrRowRules	rules;
 	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
-	GrJob	   *job;
+	GrJob	   *job;			/* held: has the rows, but for folds; others: has none, for what is reported */
 	const GrRowChunk *chunks;	/* rows of features and the response that an aggregate owns */
-	GrFoldRows *folds;
-	int			left_out;		/* or GR_NO_FOLD */
+	GrFoldRows *folds;			/* held: the rows are in these parts; or NULL */
+	int			left_out;		/* the part that sums leave out, or GR_NO_FOLD */
 	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
 
 	const GrIngest *clustered;	/* the query, where the fit wants the sums of clusters; or NULL */
@@ -44,12 +60,12 @@ typedef struct GrRowSource
 	int			nclusterings;	/* runs of the query, or readings of the kept rows, for those */
 
 	/* of a query */
-	const GrIngest *ingest;
+	GrIngest   *ingest;			/* NULL: kept rows, or an aggregate's */
 	bool		remote;			/* each pass is planned anew, and made where the query has its rows */
 	GrPlan	   *plan;			/* of requests without keys, over another */
 	GrPlan	   *keyed_plan;		/* of requests with keys, once there was one */
 	bool		parallel;		/* passes would run in parallel workers or by a scan, as planned */
-	bool		for_workers;	/* rows that could be kept are read again, as passes are worth workers */
+	bool		for_workers;	/* rows that could be kept are read again, as ingest->more is worth workers */
 	GrRowTotals totals;			/* of weighted rows that a pass has met */
 	int64		nrows;			/* that every pass must meet; -1 before the first */
 	int64		nskipped;
@@ -57,7 +73,7 @@ typedef struct GrRowSource
 	int			npasses;
 	int64		nsampled;		/* first rows to which a fit said where to start; 0: none did */
 	double		pass_s;			/* time in passes, and in reading a sample */
-} GrRowSource;
+};
 
 /*
  * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled
@@ -90,7 +106,7 @@ extern GrState **gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n);
 /*
  * Reads a query's rows, to where passes can be made over them:
  * - onto the device, where that is the choice and they fit;
- * - into memory, up to gpureg.ring_size, unless a bootstrap's passes over them are worth parallel workers;
+ * - into memory, up to gpureg.ring_size, unless further passes (ingest->more) are worth parallel workers;
  * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
  *   parallel workers or by a scan;
  * - else into a temporary file, as well as those of a query that could give other rows when it is run again.

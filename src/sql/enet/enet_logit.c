@@ -84,7 +84,7 @@ gr_enet_logit_nobs(const GrDataSet *data)
 		if (source->shape.weight && source->rules.weighting == GR_FREQUENCIES)
 			gr_add_count(&nobs, gr_count(source->totals.weights));
 		else
-			gr_add_count(&nobs, source->kind == GR_SOURCE_QUERY ? source->nrows : source->job->nrows);
+			gr_add_count(&nobs, source->kind == &gr_source_query ? source->nrows : source->job->nrows);
 	}
 	return nobs;
 }

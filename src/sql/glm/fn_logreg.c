@@ -54,7 +54,7 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	GrFloatArray x;
 	GrGlmOptions options;
 	GrJobOptions job_options = {.kind = GR_SINK_KEEP};
-	GrRowSource source = {.kind = GR_SOURCE_JOB};
+	GrRowSource source = {.kind = &gr_source_held};
 	GrGlmFit *fit;
 	GrModel		model = {0};
 	GrError		err = {0};

@@ -283,7 +283,7 @@ gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *na
 
 	gr_check_terms(options.shape.nfeatures, options.intercept);
 	check_vcov(&options);
-	if (source->kind == GR_SOURCE_JOB)
+	if (source->kind == &gr_source_held && source->job != NULL)
 		options.linear_solver = gr_job_solver(source->job);
 	fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&options), MCXT_ALLOC_HUGE), &options);
 	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
@@ -620,7 +620,7 @@ fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, b
 	GrRoles		roles = *given;
 	const GrRowsWanted wanted = {
 		.from = *rows,.function = fcinfo->flinfo->fn_oid,.roles = &roles,.family = options->distribution.family,
-		.theta = options->distribution.theta,.boot_reps = f->boot_reps,.boot_flips = f->boot_flips
+		.theta = options->distribution.theta,.more = f->more
 	};
 	GrRowSource *source;
 	GrIngest   *ingest;
@@ -636,8 +636,8 @@ fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, b
 	f->options.weighting = source->rules.weighting;
 	f->options.totals = &source->totals;
 	f->options.moves = gr_ingest_moves(ingest);
-	f->options.can_be_coarse = source->kind == GR_SOURCE_QUERY || gr_on_cpu(&source->job->place);
-	if (source->kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
+	f->options.can_be_coarse = source->kind == &gr_source_query || gr_on_cpu(&source->job->place);
+	if (source->kind == &gr_source_held && gr_is_logistic(options->distribution))
 		f->options.can_ascend = gr_job_can_ascend(source->job, source->single);
 	gr_glm_find_start(source, ingest, &f->options);
 	if (!gr_glm_run(source, &f->options, ingest->names, &f->fit, &err))

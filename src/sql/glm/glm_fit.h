@@ -48,8 +48,7 @@ extern void gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *opti
 /* A fit to a query's rows, or to kept ones */
 typedef struct GrQueryFit
 {
-	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
-	bool		boot_flips;		/* given: they are of a permutation test */
+	const GrMorePasses *more;	/* given: passes that are wanted over the rows besides; NULL: none */
 	GrDataSet  *data;
 	GrGlmOptions options;
 	GrGlmFit *fit;

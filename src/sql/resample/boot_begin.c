@@ -120,6 +120,27 @@ check_size(const GrBoot *boot)
 				 errhint("Ask for fewer replicates.")));
 }
 
+/* A product of a replicate takes an eighth of one in double-double. */
+#define REPLICATE_WORK 0.125
+
+static double
+replicates_work(const GrIngest *ingest)
+{
+	return ingest->nrows_estimate * gr_boot_nproducts(gr_nterms(ingest->shape.nfeatures)) * ingest->more->reps *
+		REPLICATE_WORK;
+}
+
+static const GrMorePasses *
+further_passes(const GrBoot *boot)
+{
+	GrMorePasses *more = palloc(sizeof(GrMorePasses));
+
+	*more = (GrMorePasses) {
+		.reps = boot->reps,.name = boot->flips ? "a permutation test" : "a bootstrap",.work = replicates_work
+	};
+	return more;
+}
+
 void
 gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 {
@@ -130,8 +151,7 @@ gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribut
 	options.intercept = boot->roles.intercept;
 	options.skip_null = true;
 	options.want_factor = true;
-	boot->f.boot_reps = boot->reps;
-	boot->f.boot_flips = boot->flips;
+	boot->f.more = further_passes(boot);
 	gr_glm_open_rows(fcinfo, &boot->rows, &boot->roles, &options, &boot->f);
 	boot->model.nterms = boot->f.fit->nterms;
 	boot->model.intercept = boot->f.options.intercept;

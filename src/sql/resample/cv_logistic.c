@@ -40,7 +40,7 @@ static GrGlmFit *
 fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 {
 	GrRowSource source = {
-		.kind = GR_SOURCE_FOLDS,.shape = f->rows->shape,.rules = f->rows->rules,.folds = f->rows,.left_out = left_out
+		.kind = &gr_source_held,.shape = f->rows->shape,.rules = f->rows->rules,.folds = f->rows,.left_out = left_out
 	};
 	ErrorContextCallback context = {
 		.callback = describe_fold,.arg = left_out == GR_NO_FOLD ? NULL : &f->rows->label[left_out],
@@ -159,7 +159,7 @@ gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
 	GrGlmFit *all;
 
 	gr_cv_open(fcinfo, cv, GR_BINOMIAL, GR_ROWS_PARTS);
-	f.rows = cv->data->parts;
+	f.rows = cv->data->source->folds;
 	set_options(&f);
 	gr_cv_begin(cv, f.rows->n);
 	all = fit_parts(&f, GR_NO_FOLD, &cv->all);

@@ -222,7 +222,7 @@ static void
 iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 {
 	const GrGlmFit *fit = boot->f.fit;
-	bool		together = boot->f.data->source->kind == GR_SOURCE_QUERY || gr_on_cpu(&boot->f.data->source->job->place);
+	bool		together = boot->f.data->source->kind == &gr_source_query || gr_on_cpu(&boot->f.data->source->job->place);
 	int			n = boot->pass.nactive;
 	int			t = gr_nterms(boot->pass.shape.nfeatures);
 	int			nreps = boot->pass.nreps;

@@ -200,7 +200,7 @@ gr_kept_source(GrKeptRows *rows, GrRowSource *source)
 	if (rows->spool != NULL)
 		gr_spool_write_list(rows->spool, &rows->list);
 	memset(source, 0, sizeof(*source));
-	source->kind = GR_SOURCE_JOB;
+	source->kind = &gr_source_held;
 	source->shape = options.shape;
 	source->rules = options.rules;
 	source->job = gr_job_begin(&options);
@@ -213,7 +213,7 @@ gr_kept_source(GrKeptRows *rows, GrRowSource *source)
 		gr_job_adopt(source->job, rows->spool);
 		return;
 	}
-	source->kind = GR_SOURCE_CHUNKS;
+	source->kind = &gr_source_chunks;
 	source->chunks = rows->list.first;
 }
 
