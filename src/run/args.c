@@ -13,19 +13,18 @@
 #include "run/compat.h"
 
 void
-gr_check_nfeatures(int64 p)
+gr_raise_nfeatures(int64 p)
 {
 	if (p < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("x must have at least one feature"),
 				 errhint("Leave rows with an empty array out.")));
-	if (p > GR_MAX_FEATURES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many features: " INT64_FORMAT, p),
-				 errdetail("A model can have at most %d.", GR_MAX_FEATURES),
-				 errhint("Leave features out, or make fewer of them with gpu_project.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many features: " INT64_FORMAT, p),
+			 errdetail("A model can have at most %d.", GR_MAX_FEATURES),
+			 errhint("Leave features out, or make fewer of them with gpu_project.")));
 }
 
 void

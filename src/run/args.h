@@ -12,6 +12,7 @@
 #include "nodes/nodes.h"
 #include "utils/array.h"
 
+#include "compute/base/compute.h"
 #include "run/compat.h"
 
 /* Polls for interrupts in a loop over a caller's values, once in 65,536 turns. k: number of the turn. */
@@ -23,7 +24,14 @@ gr_poll_loop(int64 k)
 }
 
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
-extern void gr_check_nfeatures(int64 p);
+extern void gr_raise_nfeatures(int64 p) __attribute__((noreturn));
+
+static inline void
+gr_check_nfeatures(int64 p)
+{
+	if (unlikely(p < 1 || p > GR_MAX_FEATURES))
+		gr_raise_nfeatures(p);
+}
 
 /* ERROR if a model has no terms: neither an intercept nor features. */
 extern void gr_check_terms(int nfeatures, bool intercept);

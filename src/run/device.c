@@ -180,19 +180,28 @@ least_work(void)
 	return is_open || gr_service_is_warm(gr_gpu_id) ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
 }
 
+/* Is it the CPU whatever the work is? */
+static bool
+must_take_cpu(void)
+{
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0;
+}
+
 bool
 gr_takes_cpu(double work)
 {
-	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0 ||
-		(gr_device == GR_DEVICE_AUTO && work < least_work());
+	return must_take_cpu() || (gr_device == GR_DEVICE_AUTO && work < least_work());
 }
 
 bool
 gr_prepare_place(GrPlace *place, double work)
 {
+	double		least;
+
 	gr_place_on_cpu(place, "");
 	place->work = work;
-	if (!gr_takes_cpu(work))
+	least = !must_take_cpu() && gr_device == GR_DEVICE_AUTO ? least_work() : 0;
+	if (!must_take_cpu() && !(work < least))
 	{
 		place->service = find_service();
 		if (place->service == NULL)
@@ -207,7 +216,7 @@ gr_prepare_place(GrPlace *place, double work)
 		strlcpy(place->reason, LENT, sizeof(place->reason));
 	else
 		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than %s", work,
-				 least_work() < gr_min_gpu_work ? "an open GPU's share of gpureg.min_gpu_work" : "gpureg.min_gpu_work");
+				 least < gr_min_gpu_work ? "an open GPU's share of gpureg.min_gpu_work" : "gpureg.min_gpu_work");
 	return false;
 }
 

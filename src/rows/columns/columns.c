@@ -15,13 +15,6 @@
 #define PACKED 500				/* numbers in an array, at most */
 
 bool
-gr_is_number_type(Oid type)
-{
-	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID || type == INT8OID ||
-		type == NUMERICOID || type == BOOLOID;
-}
-
-bool
 gr_describe_value(GrColumn *column, Oid type)
 {
 	column->type = getBaseType(type);

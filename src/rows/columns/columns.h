@@ -116,7 +116,12 @@ gr_value(GrValues values, int k)
 }
 
 /* Is it one of the types of numbers, or boolean? */
-extern bool gr_is_number_type(Oid type);
+static inline bool
+gr_is_number_type(Oid type)
+{
+	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID || type == INT8OID ||
+		type == NUMERICOID || type == BOOLOID;
+}
 
 /* What a value of the type is; false if it is neither a number nor an array of them. An array's width is -1. */
 extern bool gr_describe_value(GrColumn *column, Oid type);

@@ -43,12 +43,6 @@ gr_is_category_type(Oid type)
 	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == NAMEOID || type_is_enum(type);
 }
 
-bool
-gr_is_level_type(Oid type)
-{
-	return gr_is_number_type(type) || gr_is_category_type(type);
-}
-
 static GrString
 string_of(const char *text)
 {

@@ -13,10 +13,15 @@
 #include "access/tupdesc.h"
 
 #include "compute/design/design.h"
+#include "rows/columns/columns.h"
 
 /* Is a column of this type, which is no domain, a factor by itself? May it be made one? */
 extern bool gr_is_category_type(Oid type);
-extern bool gr_is_level_type(Oid type);
+static inline bool
+gr_is_level_type(Oid type)
+{
+	return gr_is_number_type(type) || gr_is_category_type(type);
+}
 
 /* A value's level; allocated in the current memory context, or a part of the value. */
 extern GrString gr_level_of(Oid type, Datum value);

@@ -60,15 +60,6 @@ gr_enter_query(ErrorContextCallback *context, const char *text)
 	error_context_stack = context;
 }
 
-void
-gr_leave_query(const ErrorContextCallback *context)
-{
-	if (context->callback == NULL)
-		return;
-	Assert(error_context_stack == context);
-	error_context_stack = context->previous;
-}
-
 /*
  * Analysis
  */
@@ -149,8 +140,8 @@ gr_analyse_query(const char *text)
 	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
 	query->tree = check_statement(queries);
 	query->columns = ExecCleanTypeFromTL(query->tree->targetList);
-	query->names = gr_name_columns(text, statement, query->tree);
 	query->has_row_security = has_row_security((Node *) query->tree, NULL);
+	query->names = gr_name_columns(text, statement, query->tree);
 	return query;
 }
 
@@ -268,18 +259,6 @@ gr_plan_query(const GrQuery *query, int cursor_options)
 	return plan;
 }
 
-bool
-gr_is_read_by_spi(const GrQuery *query)
-{
-	return query->read == GR_READ_SPI && !query->wrapped;
-}
-
-bool
-gr_is_remote(const GrPlan *plan)
-{
-	return plan->remote;
-}
-
 double
 gr_estimate_rows(const GrPlan *plan)
 {
@@ -361,15 +340,6 @@ gr_planned_workers(const GrPlan *plan)
 	}
 	/* elsewhere than straight below the top */
 	return 1;
-}
-
-int
-gr_turn_jit_off(void)
-{
-	int			nest_level = NewGUCNestLevel();
-
-	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	return nest_level;
 }
 
 /*

@@ -70,7 +70,13 @@ typedef struct GrReceiver
  * is no query, but kept rows
  */
 extern void gr_enter_query(ErrorContextCallback *context, const char *text);
-extern void gr_leave_query(const ErrorContextCallback *context);
+
+static inline void
+gr_leave_query(const ErrorContextCallback *context)
+{
+	if (context->callback != NULL)
+		error_context_stack = context->previous;
+}
 
 /*
  * A query's text as a tree, in the current memory context. ERROR unless it is one SELECT that neither writes nor locks
@@ -82,7 +88,11 @@ extern GrQuery *gr_analyse_query(const char *text);
 extern bool gr_is_repeatable(const GrQuery *query);
 
 /* True if the query's rows come through SPI alone: it is the user's as it stands, under gpureg.read = spi. */
-extern bool gr_is_read_by_spi(const GrQuery *query);
+static inline bool
+gr_is_read_by_spi(const GrQuery *query)
+{
+	return query->read == GR_READ_SPI && !query->wrapped;
+}
 
 /* Plans the query; cursor_options as for SPI_prepare_cursor(): CURSOR_OPT_PARALLEL_OK or 0. */
 extern GrPlan *gr_plan_query(const GrQuery *query, int cursor_options);
@@ -97,7 +107,11 @@ extern GrPlan *gr_plan_tree(const GrQuery *query, Query *tree, int cursor_option
  * its first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
  * gr_plan_typed_pass().
  */
-extern bool gr_is_remote(const GrPlan *plan);
+static inline bool
+gr_is_remote(const GrPlan *plan)
+{
+	return plan->remote;
+}
 
 /* The planner's word on how many rows will come. */
 extern double gr_estimate_rows(const GrPlan *plan);
@@ -132,12 +146,5 @@ extern Datum gr_run_for_value(const GrPlan *plan, ParamListInfo params, bool *is
 
 /* $1 .. $n of a plan, none of them NULL */
 extern ParamListInfo gr_make_params(int n, const NullableDatum *values, const Oid *types);
-
-/*
- * Turns jit off for plans of the extension's own: compiling the calls of one function takes longer than it gains, in
- * each worker and for each pass. A plan is made for it or not, so this is for the time of planning. AtEOXact_GUC(true,
- * level) with the level returned brings the setting back, as the end of a failed subtransaction does.
- */
-extern int	gr_turn_jit_off(void);
 
 #endif							/* GPUREG_QUERY_H */

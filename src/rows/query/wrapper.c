@@ -281,6 +281,15 @@ gr_plan_wrapper(GrWrapper *wrapper)
 	return plan;
 }
 
+int
+gr_turn_jit_off(void)
+{
+	int			nest_level = NewGUCNestLevel();
+
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nest_level;
+}
+
 /*
  * Settings under which an aggregate of ours is planned; returns the nesting level that ends them. Partitions must not
  * be aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are

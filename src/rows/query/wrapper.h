@@ -71,6 +71,13 @@ extern void gr_wrapper_group(GrWrapper *wrapper, Expr *value);
 /* It as a query like the user's own, whose columns have these names; the wrapper is given up. */
 extern GrQuery *gr_wrapper_query(GrWrapper *wrapper, const char **names);
 
+/*
+ * Turns jit off for plans of the extension's own: compiling the calls of one function takes longer than it gains, in
+ * each worker and for each pass. A plan is made for it or not, so this is for the time of planning. AtEOXact_GUC(true,
+ * level) with the level returned brings the setting back, as the end of a failed subtransaction does.
+ */
+extern int	gr_turn_jit_off(void);
+
 /* Plans it, in parallel workers where the planner likes; the wrapper is given up. */
 extern GrPlan *gr_plan_wrapper(GrWrapper *wrapper);
 

@@ -302,7 +302,7 @@ gr_open_rows(const GrRowsWanted *wanted)
 		}
 	}
 	data->read_done = gr_now();
-	if (wanted->use == GR_ROWS_SUM)
+	if (wanted->use == GR_ROWS_SUM && data->ingest.nlow > 0)
 		gr_fold_sums(&data->ingest, data->sums[0].hi, data->sums[0].lo, data->sums[0].shift);
 	return data;
 }

@@ -169,8 +169,8 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
 	/* rows that are kept are one process's */
-	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU &&
-		(ingest->sums_plan != NULL ? ingest->nworkers > 0 : gr_plan_ring(ingest)))
+	if (!kept && gr_device != GR_DEVICE_GPU && (ingest->sums_plan == NULL || ingest->nworkers > 0) &&
+		!gr_takes_cpu(work) && (ingest->sums_plan != NULL || gr_plan_ring(ingest)))
 		work /= 1 + ingest->nworkers;
 	return work;
 }
@@ -387,13 +387,14 @@ gr_ingest_plan(GrIngest *ingest)
 static bool
 plan_sums_first(GrIngest *ingest)
 {
-	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
 	GrPlan	   *plan;
 	double		nrows;
 
 	if (planner_hook != NULL || gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
 		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || ingest->columns->nfeatures < 0)
 		return false;
+	types[0] = gr_own_type(ingest->function, "gpu_ols_stats");
 	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &ingest->nworkers);
 	nrows = plan == NULL || gr_is_remote(plan) ? -1 : gr_estimate_input(plan);
 	if (nrows < 0)
@@ -532,14 +533,16 @@ select_aggregate(const GrIngest *ingest, GrWrapper *wrapper, const char *aggrega
 {
 	int			nparams = list_length(params);
 	Oid			declared[FUNC_MAX_ARGS];
+	List	   *args;
 	Oid			function;
 
 	if (!gr_fits_aggregate(ingest, nparams))
 		return false;
+	args = write_arguments(ingest, wrapper, params);
 	memcpy(declared, types, nparams * sizeof(Oid));
 	declared[nparams] = ANYOID;
 	function = gr_own_function(ingest->function, aggregate, nparams + 1, declared, result);
-	gr_wrapper_select(wrapper, gr_wrapper_aggregate(wrapper, function, write_arguments(ingest, wrapper, params)));
+	gr_wrapper_select(wrapper, gr_wrapper_aggregate(wrapper, function, args));
 	return true;
 }
 
@@ -703,8 +706,6 @@ gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
 	int		   *rest_of;
 	const char **names;
 
-	if (ingest->nlow == 0)
-		return;
 	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
 	if (!gr_gram_fold(hi, lo, shift, nfeatures, rest_of, ingest->nlow, &poll))
 	{
@@ -716,12 +717,6 @@ gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
 	names[nfeatures] = ingest->names[ingest->nfeatures];
 	ingest->names = names;
 	ingest->nfeatures = nfeatures;
-}
-
-const GrTermMoves *
-gr_ingest_moves(const GrIngest *ingest)
-{
-	return ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
 }
 
 void

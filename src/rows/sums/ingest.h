@@ -8,6 +8,7 @@
 
 #include "compute/linear/ols.h"
 #include "rows/columns/columns.h"
+#include "rows/query/frame.h"
 #include "rows/query/query.h"
 #include "rows/state/state.h"
 #include "run/job.h"
@@ -166,12 +167,16 @@ extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
 
 /*
  * Of sums over the rows that were read, the packed triangle of a linear regression: where powers are in two columns
- * (ingest->nlow), these become one, in place; see gram_fold.h. Afterwards ingest->nfeatures and names are of those.
+ * (ingest->nlow > 0), these become one, in place; see gram_fold.h. Afterwards ingest->nfeatures and names are of those.
  */
 extern void gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift);
 
 /* What is to be moved once a fit to the rows is solved; NULL: nothing */
-extern const GrTermMoves *gr_ingest_moves(const GrIngest *ingest);
+static inline const GrTermMoves *
+gr_ingest_moves(const GrIngest *ingest)
+{
+	return ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
+}
 
 /* The query had no row without a NULL. */
 extern void gr_raise_no_rows(int64 nskipped) __attribute__((noreturn));

@@ -154,7 +154,7 @@ plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 static GrPlan *
 plan_sums(GrIngest *ingest, GrPlace *place)
 {
-	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
 	GrError		err = {0};
 	GrPlan	   *plan = ingest->sums_plan;
 	int			nworkers = ingest->nworkers;
@@ -174,7 +174,10 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 		return NULL;
 	}
 	if (plan == NULL)
+	{
+		types[0] = gr_own_type(ingest->function, "gpu_ols_stats");
 		plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
+	}
 	return plan != NULL && (nworkers > 0 || gr_is_scanned(plan)) ? plan : NULL;
 }
 
