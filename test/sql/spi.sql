@@ -37,8 +37,20 @@ SET gpureg.ring_size = 1024;
 SELECT * FROM spi_both($$gpu_logreg_fit('SELECT i % 3 = 0 AND i % 7 < 5, sin(i), cos(i * i), sin(i * 3), sin(i * 5)
     FROM generate_series(1, 40000) i')$$);
 RESET gpureg.ring_size;
--- a formula is a tree of the extension's own around the query: its rows come as before
+-- what the extension puts around the query is computed over the rows that come through SPI: a design, weights of 1,
+-- keys, clusters
 SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, c FROM spi_rows', formula => 'y ~ x1 + factor(c)')$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, c, w FROM spi_rows', formula => 'y ~ poly(x1, 3) * c',
+    weights => 'w')$$);
+SELECT * FROM spi_both($$gpu_glm_fit('SELECT b, x1, x2 FROM spi_rows', 'quasibinomial')$$);
+SELECT * FROM spi_both($$(SELECT array_agg(r) FROM gpu_ols_boot('SELECT y, x1, id FROM spi_rows', 20, 'id') r)$$);
+SELECT * FROM spi_both($$(SELECT array_agg(r) FROM gpu_ols_boot('SELECT y, x1, c FROM spi_rows', 20,
+    clusters => 'c') r)$$);
+SELECT * FROM spi_both($$(SELECT array_agg(r) FROM gpu_logreg_cv('SELECT b, x1, c FROM spi_rows', fold => 'c') r)$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, x2, c FROM spi_rows', vcov => 'CR1', clusters => '{c}')$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, x2, c, w FROM spi_rows', vcov => 'CR2', clusters => '{w}')$$);
+SELECT * FROM spi_both($$gpu_logreg_fit('SELECT b, x1, c, w FROM spi_rows', formula => 'b ~ x1 * factor(c)',
+    vcov => 'CR0', clusters => '{c,w}')$$);
 -- parallel plans run
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -93,6 +105,18 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
 END $$;
 SELECT n, spi_slope(n) FROM generate_series(1, 4) n;
 RESET search_path;
+-- ... the same with something of the extension's around the query
+CREATE FUNCTION spi_wrapped_slope(n int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('spi.calls', n::text, false), set_config('search_path', 'spi_one, public', false);
+    RETURN (SELECT round(estimate::numeric) FROM gpu_tidy(gpu_ols_fit('SELECT y, x1 FROM t WHERE spi_turn_at() = 0',
+                                                                      formula => 'y ~ poly(x1, 1)'))
+            WHERE term LIKE '%x1%');
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RETURN 'error';
+END $$;
+SELECT n, spi_wrapped_slope(n) FROM generate_series(1, 6) n;
+RESET search_path;
 -- so is one that turns policies off
 CREATE FUNCTION spi_secure() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -111,6 +135,6 @@ RESET row_security;
 RESET ROLE;
 DROP SCHEMA spi_one CASCADE;
 DROP SCHEMA spi_two CASCADE;
-DROP FUNCTION spi_turn, spi_turn_at, spi_slope, spi_secure, spi_both;
+DROP FUNCTION spi_turn, spi_turn_at, spi_slope, spi_wrapped_slope, spi_secure, spi_both;
 DROP TABLE spi_rows;
 DROP ROLE spi_reader;

@@ -249,6 +249,22 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 	return plan;
 }
 
+/* Plans what is computed over the row of a query, whose columns stand for themselves. */
+static List *
+plan_targets(List *targets)
+{
+	List	   *planned = copyObject(targets);
+	ListCell   *cell;
+
+	foreach(cell, planned)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+
+		target->expr = expression_planner(target->expr);
+	}
+	return planned;
+}
+
 GrPlan *
 gr_plan_query(const GrQuery *query, int cursor_options)
 {
@@ -256,6 +272,8 @@ gr_plan_query(const GrQuery *query, int cursor_options)
 
 	plan->by_spi = gr_is_read_by_spi(query);
 	plan->cursor_options = cursor_options;
+	for (; plan->by_spi && query->base != NULL; query = query->base)
+		plan->layers = lcons(plan_targets(query->tree->targetList), plan->layers);
 	return plan;
 }
 
@@ -364,21 +382,12 @@ check_role(const GrPlan *plan)
 				 errhint("Run the statement again.")));
 }
 
-/* ERROR unless the executor gives what was planned. */
+/* ERROR unless the executor gives the columns that were found when the query was analysed. */
 static void
-receiver_startup(DestReceiver *self, int operation, TupleDesc given)
+check_columns(TupleDesc given, TupleDesc wanted)
 {
-	const GrReceiver *receiver = (GrReceiver *) self;
-	TupleDesc	wanted = receiver->plan->columns;
 	bool		ok = given->natts == wanted->natts;
 
-	(void) operation;
-	if (receiver->spi != NULL)
-	{
-		/* the planner has run functions of the query's since both were checked */
-		check_role(receiver->plan);
-		gr_spi_check(receiver->spi);
-	}
 	for (int k = 0; ok && k < wanted->natts; k++)
 		ok = TupleDescAttr(given, k)->atttypid == TupleDescAttr(wanted, k)->atttypid;
 	if (!ok)
@@ -389,29 +398,102 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc given)
 }
 
 static void
+receiver_startup(DestReceiver *self, int operation, TupleDesc given)
+{
+	(void) operation;
+	check_columns(given, ((GrReceiver *) self)->plan->columns);
+}
+
+static void
 receiver_nothing(DestReceiver *self)
 {
 	(void) self;
 }
 
+/*
+ * Through SPI
+ */
+
+/* The receiver of the text's query: computes what is around it, and hands the rows on. */
+typedef struct SpiReceiver
+{
+	DestReceiver pub;
+	const GrPlan *plan;
+	const GrQuery *base;		/* the text's query */
+	GrSpiRun	run;
+	DestReceiver *to;
+	MemoryContext context;		/* owns what follows */
+	ExprContext *econtext;
+	List	   *projections;	/* ProjectionInfo of each layer, innermost first */
+} SpiReceiver;
+
+static void
+spi_startup(DestReceiver *self, int operation, TupleDesc given)
+{
+	SpiReceiver *receiver = (SpiReceiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(receiver->context);
+	ListCell   *cell;
+
+	(void) operation;
+	/* the planner has run functions of the query's since these were checked */
+	check_role(receiver->plan);
+	gr_spi_check(&receiver->run);
+	check_columns(given, receiver->base->columns);
+	receiver->econtext = CreateStandaloneExprContext();
+	foreach(cell, receiver->plan->layers)
+	{
+		List	   *targets = lfirst(cell);
+		TupleDesc	columns = ExecCleanTypeFromTL(targets);
+		ProjectionInfo *layer = ExecBuildProjectionInfo(targets, receiver->econtext,
+														MakeSingleTupleTableSlot(columns, &TTSOpsVirtual), NULL, given);
+
+		receiver->projections = lappend(receiver->projections, layer);
+		given = columns;
+	}
+	check_columns(given, receiver->plan->columns);
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+spi_receive(TupleTableSlot *slot, DestReceiver *self)
+{
+	SpiReceiver *receiver = (SpiReceiver *) self;
+	ListCell   *cell;
+
+	ResetExprContext(receiver->econtext);
+	foreach(cell, receiver->projections)
+	{
+		receiver->econtext->ecxt_scantuple = slot;
+		slot = ExecProject(lfirst(cell));
+	}
+	return receiver->to->receiveSlot(slot, receiver->to);
+}
+
 /* Runs the plan's query through SPI. */
 static void
-run_by_spi(const GrPlan *plan, GrReceiver *receiver, uint64 nrows_max)
+run_by_spi(const GrPlan *plan, GrReceiver *to, uint64 nrows_max)
 {
 	ErrorContextCallback *context = error_context_stack;
 	bool		is_own = context != NULL && context->callback == query_error_callback;
-	GrSpiRun	run = {
-		.text = plan->query->text,
-		.tree = plan->query->tree,
-		.cursor_options = plan->cursor_options,
-		.dest = &receiver->pub,
-		.nrows_max = nrows_max,
-		.outer = is_own ? context->previous : context
+	SpiReceiver receiver = {
+		.pub = {
+			.receiveSlot = spi_receive,.rStartup = spi_startup,.rShutdown = receiver_nothing,.rDestroy = receiver_nothing,
+			.mydest = DestNone
+		},
+		.plan = plan,.base = plan->query,.to = &to->pub
 	};
 
-	receiver->spi = &run;
-	gr_spi_run(&run);
-	receiver->spi = NULL;
+	while (receiver.base->base != NULL)
+		receiver.base = receiver.base->base;
+	receiver.context = AllocSetContextCreate(CurrentMemoryContext, "gpureg SPI", ALLOCSET_DEFAULT_SIZES);
+	receiver.run = (GrSpiRun) {
+		.text = receiver.base->text,.tree = receiver.base->tree,.cursor_options = plan->cursor_options,
+		.dest = &receiver.pub,.nrows_max = nrows_max,.outer = is_own ? context->previous : context
+	};
+	gr_spi_run(&receiver.run);
+	if (receiver.econtext != NULL)
+		FreeExprContext(receiver.econtext, true);
+	MemoryContextDelete(receiver.context);
 }
 
 void
@@ -433,7 +515,6 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 		run_by_spi(plan, receiver, nrows_max);
 		return;
 	}
-	receiver->spi = NULL;
 	desc = CreateQueryDesc(plan->stmt, plan->query->text, GetActiveSnapshot(), InvalidSnapshot, &receiver->pub, params,
 						   NULL, 0);
 	ExecutorStart(desc, 0);

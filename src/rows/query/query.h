@@ -24,7 +24,7 @@
 typedef enum GrRead
 {
 	GR_READ_AUTO,				/* by whatever is fastest */
-	GR_READ_SPI					/* through SPI, where the query is the user's as it stands */
+	GR_READ_SPI					/* through SPI, which runs the query as it stands */
 } GrRead;
 
 extern int	gr_read;
@@ -38,7 +38,8 @@ typedef struct GrQuery
 	Oid			role;			/* whose query it is */
 	bool		row_security;	/* the setting, when it was analysed */
 	bool		has_row_security;	/* policies for the role were added to it */
-	bool		wrapped;		/* the tree isn't the text's: something of the extension's own is around it */
+	/* where the extension's own columns are computed over a query's: that query; NULL: the tree is the text's */
+	const struct GrQuery *base;
 	GrRead		read;			/* the setting, when it was analysed */
 } GrQuery;
 
@@ -48,7 +49,8 @@ typedef struct GrPlan
 	PlannedStmt *stmt;
 	TupleDesc	columns;		/* what a row of it is */
 	bool		remote;			/* gr_is_remote() */
-	bool		by_spi;			/* it runs through SPI */
+	bool		by_spi;			/* the text's query runs through SPI, and what is around it is computed by the receiver */
+	List	   *layers;			/* by_spi: target lists over the text's query, innermost first */
 	int			cursor_options;
 } GrPlan;
 
@@ -60,7 +62,6 @@ typedef struct GrReceiver
 {
 	DestReceiver pub;
 	const GrPlan *plan;			/* set by gr_run_plan() */
-	GrSpiRun   *spi;			/* likewise; NULL: the executor is called directly */
 } GrReceiver;
 
 /*
@@ -87,11 +88,11 @@ extern GrQuery *gr_analyse_query(const char *text);
 /* Does the query give the same rows when it is run again under the same snapshot? */
 extern bool gr_is_repeatable(const GrQuery *query);
 
-/* True if the query's rows come through SPI alone: it is the user's as it stands, under gpureg.read = spi. */
+/* True if the query's rows come through SPI alone. Aggregates over the query still run as trees of their own. */
 static inline bool
 gr_is_read_by_spi(const GrQuery *query)
 {
-	return query->read == GR_READ_SPI && !query->wrapped;
+	return query->read == GR_READ_SPI;
 }
 
 /* Plans the query; cursor_options as for SPI_prepare_cursor(): CURSOR_OPT_PARALLEL_OK or 0. */

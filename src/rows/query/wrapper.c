@@ -266,7 +266,7 @@ gr_wrapper_query(GrWrapper *wrapper, const char **names)
 	query->tree = wrapper->tree;
 	query->columns = ExecCleanTypeFromTL(wrapper->tree->targetList);
 	query->names = names;
-	query->wrapped = true;
+	query->base = wrapper->query;
 	return query;
 }
 
