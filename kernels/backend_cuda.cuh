@@ -253,7 +253,7 @@ extern void gr_cuda_rows_free(RowsSink *rows);
 
 /* The tables' functions for one kind of sink; backend.h has their contracts. */
 extern bool gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err);
-extern bool gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err);
+extern bool gr_cuda_gram_finish(GrSink *sink, GrDDVector triangle, GrError *err);
 /* Launchers of the sums of requests: one for each kind in request_kinds.h */
 #define GR_CUDA_SUMS_DECLARE(kind, operations, device) \
 	extern bool gr_cuda_sums_##device(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, \
@@ -281,7 +281,7 @@ extern void gr_cuda_project_end(GrProject *project);
 /* Likewise, for the solve. */
 extern bool gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host,
 								 GrError *err);
-extern bool gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor,
+extern bool gr_cuda_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor,
 								   double *inverse, const GrHost *host, GrError *err);
 extern void gr_cuda_factor_end(GrFactor *factor);
 

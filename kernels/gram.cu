@@ -540,8 +540,8 @@ gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int6
 }
 
 cudaError_t
-gr_gram_reduce_launch(const GramPlan *plan, const double2 *partials, int64_t first, int64_t nentries, double *hi,
-					  double *lo, cudaStream_t stream)
+gr_gram_reduce_launch(const GramPlan *plan, const double2 *partials, int64_t first, int64_t nentries, GrDDVector to,
+					  cudaStream_t stream)
 {
 	const int	per_block = REDUCE_NTHREADS / 32;
 	unsigned	nblocks = (unsigned) ((nentries + per_block - 1) / per_block);
@@ -550,9 +550,9 @@ gr_gram_reduce_launch(const GramPlan *plan, const double2 *partials, int64_t fir
 		return cudaSuccess;
 	if (plan->micro == 2)
 		gram_reduce_kernel<2><<<nblocks, REDUCE_NTHREADS, 0, stream>>>
-			(partials, plan->shape, plan->nthreads, plan->nblocks, plan->nsplits, first, nentries, hi, lo);
+			(partials, plan->shape, plan->nthreads, plan->nblocks, plan->nsplits, first, nentries, to.hi, to.lo);
 	else
 		gram_reduce_kernel<4><<<nblocks, REDUCE_NTHREADS, 0, stream>>>
-			(partials, plan->shape, plan->nthreads, plan->nblocks, plan->nsplits, first, nentries, hi, lo);
+			(partials, plan->shape, plan->nthreads, plan->nblocks, plan->nsplits, first, nentries, to.hi, to.lo);
 	return cudaGetLastError();
 }

@@ -11,6 +11,7 @@
 
 #include "cuda_util.cuh"
 
+#include "compute/base/dd_dot.h"
 #include "compute/base/row.h"
 
 /* What a kernel needs to know about its share of the triangle; see gram.cu. */
@@ -53,8 +54,8 @@ extern cudaError_t gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_n
 extern cudaError_t gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows,
 								  cudaStream_t stream, const double *shift = NULL);
 
-/* Writes entries first .. first + nentries - 1 of the packed triangle to device arrays hi and lo. Asynchronous. */
+/* Writes entries first .. first + nentries - 1 of the packed triangle to device arrays. Asynchronous. */
 extern cudaError_t gr_gram_reduce_launch(const GramPlan *plan, const double2 *partials, int64_t first, int64_t nentries,
-										 double *hi, double *lo, cudaStream_t stream);
+										 GrDDVector to, cudaStream_t stream);
 
 #endif							/* GPUREG_GRAM_CUH */

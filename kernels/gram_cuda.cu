@@ -192,17 +192,17 @@ gr_cuda_gram_add(GramSink *gram, const void *rows, int64_t nrows, GrError *err)
 
 /* One segment of the result: reduced into the first slot's memory, brought back through pinned memory. */
 static bool
-finish_segment(GramSink *gram, int64_t first, int64_t nentries, double *hi, double *lo, GrError *err)
+finish_segment(GramSink *gram, int64_t first, int64_t nentries, GrDDVector triangle, GrError *err)
 {
 	GrSession  *session = gram->session;
 	Slot	   *slot = &gram->slots[0];
 	size_t		nbytes = (size_t) nentries * sizeof(double);
+	const GrDDVector reduced = {slot->device, slot->device + nentries};
 	float		kernel_ms;
 
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_begin, gram->kernel_stream), "recording an event");
 	SESSION_CUDA(session, err,
-				 gr_gram_reduce_launch(&gram->plan, gram->partials, first, nentries, slot->device,
-									   slot->device + nentries, gram->kernel_stream),
+				 gr_gram_reduce_launch(&gram->plan, gram->partials, first, nentries, reduced, gram->kernel_stream),
 				 "launching the final sums");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, gram->kernel_stream), "recording an event");
 	SESSION_CUDA(session, err,
@@ -212,13 +212,13 @@ finish_segment(GramSink *gram, int64_t first, int64_t nentries, double *hi, doub
 	SESSION_CUDA(session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end),
 				 "reading an event");
 	gram->kernel_s += kernel_ms * 1e-3;
-	memcpy(hi + first, gram->transfer, nbytes);
-	memcpy(lo + first, gram->transfer + nentries, nbytes);
+	memcpy(triangle.hi + first, gram->transfer, nbytes);
+	memcpy(triangle.lo + first, gram->transfer + nentries, nbytes);
 	return true;
 }
 
 bool
-gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+gr_cuda_gram_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 {
 	GramSink   *gram = static_cast<GramSink *>(sink);
 	const int64_t nentries = gr_triangle(gr_norder(gram->shape.nfeatures));
@@ -233,7 +233,7 @@ gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 		if (!slot_wait(gram, &slot, err))
 			return false;
 	for (int64_t first = 0; first < nentries; first += segment)
-		if (!finish_segment(gram, first, nentries - first < segment ? nentries - first : segment, hi, lo, err))
+		if (!finish_segment(gram, first, nentries - first < segment ? nentries - first : segment, triangle, err))
 			return false;
 	return true;
 }

@@ -556,7 +556,7 @@ sum_exact(RowsPass *run, GrError *err)
 
 		SESSION_CUDA(rows->session, err,
 					 gr_gram_reduce_launch(&rows->gram, (const double2 *) (rows->work + run->work.matrix), first, n,
-										   rows->result, rows->result + segment, rows->kernel_stream),
+										   GrDDVector {rows->result, rows->result + segment}, rows->kernel_stream),
 					 "launching the final sums");
 		if (!fetch(run, GR_SUM_HEAD + (size_t) first, rows->result, n, err) ||
 			!fetch(run, GR_SUM_HEAD + (size_t) (nentries + first), rows->result + segment, n, err))

@@ -194,8 +194,8 @@ fetch_triangle(RowsSink *rows, const GramPlan *plan, double *triangle, GrError *
 		int64_t		n = nentries - first < SEGMENT ? nentries - first : SEGMENT;
 
 		SESSION_CUDA(rows->session, err,
-					 gr_gram_reduce_launch(plan, (const double2 *) rows->work, first, n, rows->result,
-										   rows->result + SEGMENT, rows->kernel_stream),
+					 gr_gram_reduce_launch(plan, (const double2 *) rows->work, first, n,
+										   GrDDVector {rows->result, rows->result + SEGMENT}, rows->kernel_stream),
 					 "launching the final sums");
 		if (!fetch(rows, rows->result, triangle + first, n, err) ||
 			!fetch(rows, rows->result + SEGMENT, triangle + nentries + first, n, err))

@@ -243,7 +243,7 @@ covariance(GrFactor *factor, double divisor, const GrHost *host, GrError *err)
 }
 
 bool
-gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+gr_cuda_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor, double *inverse,
 					   const GrHost *host, GrError *err)
 {
 	GrSession  *session = factor->session;
@@ -256,7 +256,7 @@ gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo,
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	memset(weights, 0, padded * sizeof(double2));
 	for (int k = 0; k < plan->nterms; k++)
-		weights[k] = make_double2(w_hi[k], w_lo[k]);
+		weights[k] = make_double2(w.hi[k], w.lo[k]);
 	SESSION_CUDA(session, err,
 				 cudaMemcpyAsync(plan->weights, weights, padded * sizeof(double2), cudaMemcpyHostToDevice,
 								 factor->stream),

@@ -369,22 +369,25 @@ gr_job_flush(GrJob *job)
 }
 
 void
-gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
+gr_job_finish(GrJob *job, GrGram *gram)
 {
 	GrError		err = {0};
 	int			column;
 
 	Assert(job->kind == GR_SINK_SUM);
 	submit_block(job);
-	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &err))
+	if (!gr_shifted_finish(&job->shifted, gram, &err))
 		gr_job_fail(job, &err);
 	job->ops->times(job->sink, &job->times);
 	gr_job_end_sink(job);
-	if (!gr_gram_finite(hi, job->shape.nfeatures, &column))
+	if (!gr_gram_finite(gram->hi, job->shape.nfeatures, &column))
 	{
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
 		gr_job_fail(job, &err);
 	}
+	gram->nobs = gr_job_nobs(job);
+	gram->nsummed = job->nrows;
+	gram->log_constant = job->totals.log_constant;
 }
 
 const GrSolver *

@@ -226,12 +226,14 @@ bench_fits(GrSession *session, const Gram *gram)
 	const int	cpu_repeats = m < 400 ? NREPEATS : 1;
 	Fit			fit = fit_new(m);
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(gram->p));
+	const GrGram sums = view_of(gram);
 	auto		solve = [&](const GrSolver *where, bool covariance)
 	{
 		fit.ols.coef = fit.coef;
 		fit.ols.vcov = covariance ? fit.vcov : NULL;
-		if (!gr_ols_solve(gram->hi, gram->lo, NULL, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL,
-						  &fit.err))
+		fit.ols.intercept = true;
+		fit.ols.solver = where;
+		if (!gr_ols_solve(&sums, workspace, &fit.ols, NULL, &fit.err))
 			printf("# %s\n", fit.err.detail);
 	};
 	auto		nothing = []() {};

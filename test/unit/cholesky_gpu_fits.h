@@ -24,6 +24,19 @@ typedef struct Fit
 	GrError		err;
 } Fit;
 
+static GrGram
+view_of(const Gram *gram)
+{
+	GrGram		view = {};
+
+	view.hi = gram->hi;
+	view.lo = gram->lo;
+	view.shift = gram->shift;
+	view.nfeatures = gram->p;
+	view.nobs = gram->nrows;
+	return view;
+}
+
 /* nrows x (p + 1) rows, which are freed. */
 static Gram
 gram_of(double *rows, int64_t nrows, int p)
@@ -31,7 +44,9 @@ gram_of(double *rows, int64_t nrows, int p)
 	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(gr_plain_shape(p + 1)));
 	Gram		gram = {p, nrows, doubles(at(p + 2, 0)), doubles(at(p + 2, 0)), NULL};
 
-	gr_gram_add(gram.hi, gram.lo, rows, nrows, gr_plain_shape(p), NULL, scratch);
+	GrGram		view = view_of(&gram);
+
+	gr_gram_add(&view, rows, nrows, gr_plain_shape(p), scratch);
 	free(scratch);
 	free(rows);
 	return gram;
@@ -70,11 +85,13 @@ fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *
 {
 	Fit			fit = fit_new(gram->p + (intercept ? 1 : 0));
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(gram->p));
+	const GrGram view = view_of(gram);
 
 	fit.ols.coef = fit.coef;
 	fit.ols.vcov = fit.vcov;
-	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->shift, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols,
-						  host, &fit.err);
+	fit.ols.intercept = intercept;
+	fit.ols.solver = solver;
+	fit.ok = gr_ols_solve(&view, workspace, &fit.ols, host, &fit.err);
 	free(workspace);
 	return fit;
 }
@@ -92,7 +109,10 @@ fit_normal(const Gram *gram, int skip, bool leave_out, bool inverse, const GrSol
 	fit.normal.aliased = fit.aliased;
 	fit.normal.coef = fit.coef;
 	fit.normal.inverse = inverse ? fit.vcov : NULL;
-	fit.ok = gr_normal_solve(gram->hi, gram->lo, skip, 1e-28, workspace, solver, &fit.normal, NULL, &fit.err);
+	fit.normal.skip = skip;
+	fit.normal.tolerance = 1e-28;
+	fit.normal.solver = solver;
+	fit.ok = gr_normal_solve(GrDDConstVector {gram->hi, gram->lo}, workspace, &fit.normal, NULL, &fit.err);
 	free(workspace);
 	return fit;
 }

@@ -144,7 +144,7 @@ problem_solve(GrSession *session, Problem *p)
 		w_hi[k] = w.hi;
 		w_lo[k] = w.lo;
 	}
-	ok = ok && gpu->solver->inverse(factor, w_hi, w_lo, 1.0, p->inverse, NULL, &p->err);
+	ok = ok && gpu->solver->inverse(factor, GrDDConstVector {w_hi, w_lo}, 1.0, p->inverse, NULL, &p->err);
 	gpu->solver->end(factor);
 	free(w_hi);
 	free(w_lo);
@@ -287,15 +287,19 @@ check_random(GrSession *session, int m, bool leave_out)
 	double	   *row = doubles(m + 1);
 	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(gr_plain_shape(m + 1)));
 	double	   *whole = doubles(2 * at(m + 2, 0));
+	GrGram		gram = {};
 	CholeskyAnswer answer;
 	CholeskyErrors errors;
 	bool		ok;
 
+	gram.hi = whole;
+	gram.lo = whole + at(m + 2, 0);
+	gram.nfeatures = m;
 	for (int r = 0; r < 2 * m + 10; r++)
 	{
 		for (int j = 0; j <= m; j++)
 			row[j] = random_double();
-		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, gr_plain_shape(m), NULL, scratch);
+		gr_gram_add(&gram, row, 1, gr_plain_shape(m), scratch);
 	}
 	for (int i = 0; i <= m; i++)
 		for (int j = 0; j <= i; j++)

@@ -8,7 +8,7 @@
 #include "compute/base/dd.h"
 #include "compute/design/design.h"
 #include "compute/design/design_moves.h"
-#include "compute/linalg/gram_fold.h"
+#include "compute/linalg/gram.h"
 #include "unit.h"
 
 /*
@@ -551,6 +551,7 @@ test_fold(bool shifted)
 	double		lo[Q * (Q + 1) / 2] = {0};
 	double		want[(P + 2) * (P + 3) / 2] = {0};
 	double		shift[P + LOW + 1] = {0};
+	GrGram		gram;
 	GrPoll		poll = {0};
 	bool		same = true;
 
@@ -576,7 +577,8 @@ test_fold(bool shifted)
 			for (int j = 0; j <= i; j++)
 				want[gr_triangle(i) + j] += folded[i] * folded[j];
 	}
-	same = gr_gram_fold(hi, lo, shift, P, rest_of, LOW, &poll);
+	gram = (GrGram) {.hi = hi,.lo = lo,.shift = shift,.nfeatures = P + LOW};
+	same = gr_gram_fold(&gram, rest_of, LOW, &poll) && gram.nfeatures == P;
 	for (int k = 0; k < COUNT(want); k++)
 		same &= hi[k] == want[k] && lo[k] == 0;
 	check(same && (!shifted || shift[P] == (P + LOW) % 3 + 1), "columns of two parts%s",

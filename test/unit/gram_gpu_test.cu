@@ -89,7 +89,7 @@ run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, s
 				  [&](const void *block, int64_t n) { return gpu->sink->send(gram, block, n, &result.err); },
 				  [&](bool wait, int64_t *ncalls) { return gpu->sink->sent(gram, wait, ncalls, &result.err); },
 				  &result.err) &&
-		gpu->sink->finish(gram, result.hi, result.lo, &result.err);
+		gpu->sink->finish(gram, GrDDVector {result.hi, result.lo}, &result.err);
 	if (result.ok)
 		gpu->sink->times(gram, &result.times);
 	gpu->sink->end(gram);
@@ -257,7 +257,7 @@ check_shift(GrSession *session)
 			if (turn > 0)
 				ok = ok && gpu->sink->restart(gram, turn == 2 ? NULL : shift, &err);
 			ok = ok && send_all(gram, turn % 2 == 1 ? rows : small, nrows, ncols, &err) &&
-				gpu->sink->finish(gram, hi, hi + nbytes / sizeof(double), &err);
+				gpu->sink->finish(gram, GrDDVector {hi, hi + nbytes / sizeof(double)}, &err);
 			if (turn == 0 || turn == 3)
 			{
 				ok = ok && gpu->sink->sent(gram, true, &ncalls, &err) &&
@@ -431,7 +431,7 @@ backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t pi
 
 	for (int64_t done = 0; ok && done < shape.nrows; done += piece)
 		ok = gpu->sink->send(gram, pinned, shape.nrows - done < piece ? shape.nrows - done : piece, &err);
-	ok = ok && gpu->sink->finish(gram, sums, sums + nentries, &err);
+	ok = ok && gpu->sink->finish(gram, GrDDVector {sums, sums + nentries}, &err);
 	end_ms = now_ms();
 	gpu->sink->end(gram);
 	free(sums);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/backend/shifted_gram.h"
+#include "compute/linalg/gram.h"
 #include "compute/linalg/gram_shift.h"
 #include "compute/linear/ols.h"
 #include "gram_reference.h"
@@ -79,12 +80,19 @@ state_error(const State *state, const double *rows, int64_t nrows, int p)
 	return worst;
 }
 
+static GrGram
+gram_of(State *state, int p)
+{
+	return (GrGram) {.hi = state->hi,.lo = state->lo,.shift = state->shift,.nfeatures = p};
+}
+
 /* As an aggregate does it, in batches: the first chooses the shift, later ones may narrow it. */
 static void
 add_rows(State *state, const double *rows, int64_t nrows, int p, int64_t batch)
 {
 	double		scratch[4000];
 	double		narrowed[MAX_COLS];
+	GrGram		gram = gram_of(state, p);
 	GrPoll		poll = {.host = NULL};
 
 	for (int64_t done = 0; done < nrows; done += batch)
@@ -97,10 +105,9 @@ add_rows(State *state, const double *rows, int64_t nrows, int p, int64_t batch)
 		else if (!gr_shift_exact(state->shift, from, n, gr_plain_shape(p)))
 		{
 			gr_shift_narrow(narrowed, state->shift, from, n, gr_plain_shape(p));
-			gr_gram_translate(state->hi, state->lo, p, state->shift, narrowed, &poll);
-			memcpy(state->shift, narrowed, sizeof(narrowed));
+			gr_gram_translate(&gram, narrowed, &poll);
 		}
-		gr_gram_add(state->hi, state->lo, from, n, gr_plain_shape(p), state->shift, scratch);
+		gr_gram_add(&gram, from, n, gr_plain_shape(p), scratch);
 	}
 }
 
@@ -169,8 +176,8 @@ test_by_sums(void)
 			values[2 * r] = columns[k].mean + (r % 2 ? 1 : -1) * columns[k].spread;
 			values[2 * r + 1] = r;
 		}
-		gr_gram_add(hi, lo, values, 100, gr_plain_shape(1), NULL, scratch);
-		any = gr_shift_by_sums(shift, hi, lo, 1, 8);
+		gr_gram_add(&(GrGram) {.hi = hi,.lo = lo,.nfeatures = 1}, values, 100, gr_plain_shape(1), scratch);
+		any = gr_gram_choose_shift(&(GrGram) {.hi = hi,.lo = lo,.nfeatures = 1}, 8, shift);
 		check(any == (unit != 0) && shift[1] == 0 &&
 			  (unit == 0 ? shift[0] == 0 : columns[k].spread == 0 ? shift[0] == columns[k].mean :
 			   fabs(shift[0] - columns[k].mean) <= unit && shift[0] == rint(shift[0] / unit) * unit),
@@ -225,6 +232,7 @@ test_sums(void)
 		double		zeros[MAX_COLS] = {0};
 		State		states[4] = {0};
 		State		plain = {0};
+		GrGram		gram;
 		double		scratch[4000];
 		double		error;
 
@@ -232,10 +240,10 @@ test_sums(void)
 		for (int v = 1; v < 4; v++)
 		{
 			memcpy(states[v].shift, states[0].shift, sizeof(zeros));
+			gram = gram_of(&states[v], p);
 			for (int64_t done = 0; done < nrows; done += 32)
-				gr_gram_add_lanes(states[v].hi, states[v].lo, rows + done * (p + 1), nrows - done < 32 ? nrows - done :
-								  32, gr_plain_shape(p),
-								  states[v].shift, scratch, 1 << v);
+				gr_gram_add_lanes(&gram, rows + done * (p + 1), nrows - done < 32 ? nrows - done : 32,
+								  gr_plain_shape(p), scratch, 1 << v);
 		}
 		error = state_error(&states[0], rows, nrows, p);
 		check(error < TOLERANCE && gr_shift_any(states[0].shift, p), "%d features: error %.2g", p, error);
@@ -243,8 +251,12 @@ test_sums(void)
 			  memcmp(&states[0], &states[2], sizeof(State)) == 0 &&
 			  memcmp(&states[0], &states[3], sizeof(State)) == 0, "%d features: the same bits on all vectors", p);
 		memset(&states[1], 0, sizeof(State));
-		gr_gram_add(states[1].hi, states[1].lo, rows, nrows, gr_plain_shape(p), zeros, scratch);
-		gr_gram_add(plain.hi, plain.lo, rows, nrows, gr_plain_shape(p), NULL, scratch);
+		gram = gram_of(&states[1], p);
+		gram.shift = zeros;
+		gr_gram_add(&gram, rows, nrows, gr_plain_shape(p), scratch);
+		gram = gram_of(&plain, p);
+		gram.shift = NULL;
+		gr_gram_add(&gram, rows, nrows, gr_plain_shape(p), scratch);
 		check(memcmp(&states[1], &plain, sizeof(State)) == 0, "%d features: a shift of 0 is none", p);
 		free(rows);
 	}
@@ -259,18 +271,21 @@ test_translate(void)
 	double	   *rows = offset_rows(nrows, p + 1);
 	GrPoll		poll = {.host = NULL};
 	State		state = {0};
+	State		moved = {0};
+	GrGram		gram = gram_of(&state, p);
+	GrGram		copy = gram_of(&moved, p);
 	double		to[MAX_COLS] = {0};
 	double		error;
 
 	add_rows(&state, rows, nrows, p, 32);
 	for (int j = 0; j <= p; j++)
 		to[j] = state.shift[j] == 0 ? 0 : state.shift[j] + 0.37 * j;
-	gr_gram_translate(state.hi, state.lo, p, state.shift, to, &poll);
-	memcpy(state.shift, to, sizeof(to));
+	gr_gram_copy_about(&copy, &gram, to, &poll);
+	gr_gram_translate(&gram, to, &poll);
+	check(memcmp(&moved, &state, sizeof(state)) == 0, "a copy to a shift beside");
 	error = state_error(&state, rows, nrows, p);
 	check(error < 10 * TOLERANCE, "to a shift beside: error %.2g", error);
-	gr_gram_translate(state.hi, state.lo, p, state.shift, NULL, &poll);
-	memset(state.shift, 0, sizeof(to));
+	gr_gram_translate(&gram, NULL, &poll);
 	error = state_error(&state, rows, nrows, p);
 	check(error < TOLERANCE, "to none: error %.2g", error);
 	free(rows);
@@ -302,13 +317,15 @@ test_merge(int kind)
 			int64_t		first = at * nrows / nparts;
 			int64_t		end = (at + 1) * nrows / nparts;
 			State		state = {0};
+			GrGram		total = gram_of(&sum, p);
+			GrGram		gram = gram_of(&state, p);
 
 			for (int64_t r = first; kind > 0 && r < end; r++)
 				if (kind == 2 ? r % 37 == 36 : at == nparts / 2)
 					rows[r * (p + 1) + 3] = kind == 1 ? 2.5e9 + uniform() : uniform();
 
 			add_rows(&state, rows + first * (p + 1), end - first, p, 32);
-			gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, state.hi, state.lo, state.shift, p, &poll);
+			gr_gram_merge(&total, &gram, &poll);
 		}
 		worst = fmax(worst, state_error(&sum, rows, nrows, p));
 		for (int j = 0; j <= p && kind < 2; j++)
@@ -326,12 +343,15 @@ test_merge_nothing(void)
 	State		state = {0};
 	State		empty = {0};
 	State		sum = {0};
+	GrGram		total = gram_of(&sum, 1);
+	GrGram		other = gram_of(&state, 1);
 	GrPoll		poll = {.host = NULL};
 
 	add_rows(&state, rows, 2, 1, 32);
 	empty.shift[0] = 5;
-	gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, state.hi, state.lo, state.shift, 1, &poll);
-	gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, empty.hi, empty.lo, empty.shift, 1, &poll);
+	gr_gram_merge(&total, &other, &poll);
+	other = gram_of(&empty, 1);
+	gr_gram_merge(&total, &other, &poll);
 	check(memcmp(&sum, &state, sizeof(State)) == 0 && state.shift[0] != 0,
 		  "no rows change nothing, whatever their shift");
 }
@@ -350,6 +370,7 @@ test_job(bool single, bool outliers)
 	size_t		row_nbytes = gr_row_nbytes(shape_of(p, single));
 	GrSinkOptions options = {.shape = shape_of(p, single)};
 	State		state = {0};
+	GrGram		sums = gram_of(&state, p);
 	GrShiftedGram s;
 	GrSink	   *gram;
 	GrError		err = {0};
@@ -384,7 +405,7 @@ test_job(bool single, bool outliers)
 	for (int64_t done = 0; ok && done < nrows; done += 50)
 		ok = gr_shifted_send(&s, sent + done * row_nbytes, 50, &err);
 	ok = ok && gr_backend_cpu.sink->sent(gram, true, &ncalls, &err) && ncalls == 1 + nrows / 50 &&
-		gr_shifted_finish(&s, state.hi, state.lo, state.shift, &err);
+		gr_shifted_finish(&s, &sums, &err);
 	gr_shifted_end(&s);
 	gr_backend_cpu.sink->end(gram);
 	error = state_error(&state, rows, nrows, p);
@@ -407,18 +428,16 @@ test_cancel(void)
 {
 	static const GrHost host = {.canceled = always};
 	int			p = 700;
-	size_t		n = (size_t) gr_triangle(p + 2);
-	double	   *sums = calloc(4 * n, sizeof(double));
-	double	   *shift = calloc(2 * ((size_t) p + 1), sizeof(double));
+	double	   *room = calloc(2 * gr_gram_ndoubles(p), sizeof(double));
+	GrGram		gram = gr_gram_at(room, p);
+	GrGram		other = gr_gram_at(room + gr_gram_ndoubles(p), p);
 	GrPoll		poll = {.host = &host};
 
-	sums[0] = sums[2 * n] = 1;
-	shift[0] = 1;
-	check(!gr_gram_translate(sums, sums + n, p, shift, NULL, &poll), "a translation hears of cancel");
-	check(!gr_gram_merge_shifted(sums, sums + n, shift, sums + 2 * n, sums + 3 * n, shift + p + 1, p, &poll),
-		  "a merge, too");
-	free(sums);
-	free(shift);
+	gram.hi[0] = other.hi[0] = 1;
+	gram.shift[0] = 1;
+	check(!gr_gram_translate(&gram, NULL, &poll), "a translation hears of cancel");
+	check(!gr_gram_merge(&gram, &other, &poll), "a merge, too");
+	free(room);
 }
 
 /* A job hears of it, too, where it moves its sums to another shift: here at the row that doesn't suit the first. */

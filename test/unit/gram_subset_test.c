@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/glm/glm.h"
-#include "compute/linalg/gram_subset.h"
+#include "compute/linalg/gram.h"
 #include "gram_reference.h"
 #include "unit.h"
 
@@ -21,6 +21,12 @@ typedef struct Gram
 	double		hi[TRIANGLE];
 	double		lo[TRIANGLE];
 } Gram;
+
+static GrDDVector
+triangle_of(Gram *gram)
+{
+	return (GrDDVector) {gram->hi, gram->lo};
+}
 
 static double rows[NROWS][NCOLUMNS];
 
@@ -49,7 +55,8 @@ sum_columns(Gram *gram, const int *columns, int n, const double *shift)
 	for (int k = 0; k < n; k++)
 		of_some[k] = shift[columns[k]];
 	memset(gram, 0, sizeof(*gram));
-	gr_gram_add(gram->hi, gram->lo, some, NROWS, shape, of_some, scratch);
+	gr_gram_add(&(GrGram) {.hi = gram->hi,.lo = gram->lo,.shift = of_some,.nfeatures = n - 1}, some, NROWS, shape,
+				scratch);
 	free(some);
 	free(scratch);
 }
@@ -120,11 +127,19 @@ test_subsets(bool whole, bool shifted)
 		int			n = choose_columns(columns);
 		size_t		nbytes = (size_t) gr_triangle(n + 1) * sizeof(double);
 		Gram		subset;
+		Gram		again;
 		Gram		want;
+		double		of_some[NCOLUMNS];
+		const GrGram all_columns = {.hi = gram.hi,.lo = gram.lo,.shift = shift,.nfeatures = NCOLUMNS - 1,.nobs = NROWS};
+		GrGram		some = {.hi = again.hi,.lo = again.lo,.shift = of_some,.nfeatures = n - 1};
 
 		for (int k = 0; k < n; k++)
 			entries[k + 1] = columns[k] + 1;
-		nother += !gr_gram_subset(gram.hi, gram.lo, Q, entries, n + 1, subset.hi, subset.lo);
+		nother += !gr_packed_subset(gr_dd_from(triangle_of(&gram), 0), Q, entries, n + 1, triangle_of(&subset));
+		nother += !gr_gram_subset(&all_columns, columns, &some) || some.nobs != NROWS ||
+			memcmp(again.hi, subset.hi, nbytes) != 0 || memcmp(again.lo, subset.lo, nbytes) != 0;
+		for (int k = 0; k < n; k++)
+			nother += of_some[k] != shift[columns[k]];
 		sum_columns(&want, columns, n, shift);
 		if (whole)
 			nother += memcmp(subset.hi, want.hi, nbytes) != 0 || memcmp(subset.lo, want.lo, nbytes) != 0;
@@ -159,7 +174,7 @@ test_pass(void)
 	sum_columns(&want, all, NCOLUMNS, zeros);
 	for (int k = 1; k < Q; k++)
 		entries[k] = k + 1;
-	check(gr_gram_subset(hi, hi + gr_triangle(Q + 1), Q + 1, entries, Q, got.hi, got.lo) &&
+	check(gr_packed_subset((GrDDConstVector) {hi, hi + gr_triangle(Q + 1)}, Q + 1, entries, Q, triangle_of(&got)) &&
 		  memcmp(&got, &want, sizeof(got)) == 0, "the sums of a pass");
 	free(sums);
 	free(scratch);
@@ -170,15 +185,23 @@ test_entries(void)
 {
 	Gram		gram = {{0}, {0}};
 	Gram		subset = {{1}, {1}};
+	GrDDConstVector from = gr_dd_from(triangle_of(&gram), 0);
+	GrDDVector	to = triangle_of(&subset);
+	double		shift[2] = {7, 7};
+	GrGram		all = {.hi = gram.hi,.lo = gram.lo,.nfeatures = NCOLUMNS - 1};
+	GrGram		some = {.hi = subset.hi,.lo = subset.lo,.shift = shift,.nfeatures = 1};
 
-	check(!gr_gram_subset(gram.hi, gram.lo, Q, (int[]) {0, Q}, 2, subset.hi, subset.lo) && subset.hi[0] == 1,
+	check(!gr_packed_subset(from, Q, (int[]) {0, Q}, 2, to) && subset.hi[0] == 1,
 		  "an entry too far");
-	check(!gr_gram_subset(gram.hi, gram.lo, Q, (int[]) {-1}, 1, subset.hi, subset.lo) && subset.lo[0] == 1,
+	check(!gr_packed_subset(from, Q, (int[]) {-1}, 1, to) && subset.lo[0] == 1,
 		  "none before the first");
+	check(!gr_gram_subset(&all, (int[]) {0, NCOLUMNS}, &some) && !gr_gram_subset(&all, (int[]) {-1, 0}, &some) &&
+		  subset.hi[0] == 1 && shift[0] == 7, "a column that there is not");
+	check(gr_gram_subset(&all, (int[]) {0, 1}, &some) && shift[0] == 0 && shift[1] == 0, "no shift is one of 0");
 	gram.hi[0] = 3;
 	gram.hi[1] = 4;
 	gram.hi[2] = 5;
-	check(gr_gram_subset(gram.hi, gram.lo, 2, (int[]) {1, 0, 1}, 3, subset.hi, subset.lo) && subset.hi[0] == 5 &&
+	check(gr_packed_subset(from, 2, (int[]) {1, 0, 1}, 3, to) && subset.hi[0] == 5 &&
 		  subset.hi[1] == 4 && subset.hi[2] == 3 && subset.hi[3] == 5 && subset.hi[4] == 4 && subset.hi[5] == 5,
 		  "an entry twice");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compute/backend/backend.h"
-#include "compute/base/dd_dot.h"
+#include "compute/linalg/gram.h"
 #include "gram_reference.h"
 #include "unit.h"
 
@@ -37,6 +37,7 @@ sum_rows(const double *rows, int64_t nrows, int nfeatures, int64_t block_nrows, 
 {
 	size_t		nbytes = (size_t) gr_triangle(nfeatures + 2) * sizeof(double);
 	double	   *scratch = malloc(gr_gram_scratch_nbytes(gr_plain_shape(nfeatures)));
+	GrGram		gram = {.hi = hi,.lo = lo,.nfeatures = nfeatures};
 
 	memset(hi, 0, nbytes);
 	memset(lo, 0, nbytes);
@@ -44,7 +45,7 @@ sum_rows(const double *rows, int64_t nrows, int nfeatures, int64_t block_nrows, 
 	{
 		int64_t		n = nrows - at < block_nrows ? nrows - at : block_nrows;
 
-		gr_gram_add_lanes(hi, lo, rows + at * (nfeatures + 1), n, gr_plain_shape(nfeatures), NULL, scratch, lanes);
+		gr_gram_add_lanes(&gram, rows + at * (nfeatures + 1), n, gr_plain_shape(nfeatures), scratch, lanes);
 	}
 	free(scratch);
 }
@@ -96,7 +97,7 @@ test_merge(void)
 
 	sum_rows(rows, 1234, p, 32, 4, a, a + triangle);
 	sum_rows(rows + 1234 * (p + 1), n - 1234, p, 64, 4, b, b + triangle);
-	gr_gram_merge(a, a + triangle, b, b + triangle, triangle);
+	gr_dd_add_vector((GrDDVector) {a, a + triangle}, (GrDDConstVector) {b, b + triangle}, triangle);
 	error = gram_reference_error(rows, n, p, a, a + triangle);
 	check(error < TOLERANCE, "two halves merge: error %.2g", error);
 	free(rows);
@@ -128,7 +129,8 @@ test_merge_bits(void)
 				others[1][k] = k % 14 == 0 ? -0.0 : b.lo;
 			}
 			memcpy(merged, sums, sizeof(sums));
-			gr_gram_merge_lanes(merged[0], merged[1], others[0], others[1], n, lanes);
+			gr_dd_add_vector_lanes((GrDDVector) {merged[0], merged[1]}, (GrDDConstVector) {others[0], others[1]}, n,
+								   lanes);
 			for (int k = 0; k < n; k++)
 			{
 				GrDD		one = gr_dd_add((GrDD) {sums[0][k], sums[1][k]}, (GrDD) {others[0][k], others[1][k]});
@@ -165,7 +167,7 @@ test_overflow(void)
 	double		scratch[2000];
 	int			column = -1;
 
-	gr_gram_add(hi, lo, rows, 2, gr_plain_shape(2), NULL, scratch);
+	gr_gram_add(&(GrGram) {.hi = hi,.lo = lo,.nfeatures = 2}, rows, 2, gr_plain_shape(2), scratch);
 	check(!gr_gram_finite(hi, 2, &column) && column == 1, "squares that overflow name their column");
 }
 
@@ -275,7 +277,7 @@ test_polls(bool single)
 		nwrong += !gr_backend_cpu.sink->begin(NULL, &options, &gram, &err);
 		if (turn < 2)
 			nwrong += !gr_backend_cpu.sink->send(gram, rows, nrows, &err) ||
-				!gr_backend_cpu.sink->finish(gram, sums[turn], sums[turn] + n, &err);
+				!gr_backend_cpu.sink->finish(gram, (GrDDVector) {sums[turn], sums[turn] + n}, &err);
 		else
 			nwrong += gr_backend_cpu.sink->send(gram, rows, nrows, &err) || err.status != GR_CANCELED ||
 				stopper.asked != stopper.stop_at;

@@ -30,6 +30,22 @@ typedef struct Problem
 	GrError		err;
 } Problem;
 
+static GrIvColumns
+columns_of(int nexogenous, int ninstruments, int nendogenous)
+{
+	return (GrIvColumns) {
+		.nexogenous = nexogenous,.ninstruments = ninstruments,.nendogenous = nendogenous
+	};
+}
+
+static GrGram
+gram_of(Problem *problem)
+{
+	return (GrGram) {
+		.hi = problem->hi,.lo = problem->lo,.shift = problem->shift,.nfeatures = problem->p,.nobs = problem->nrows
+	};
+}
+
 static void
 sum_rows(Problem *problem, double (*rows)[MAX_P + 2], bool weighted, bool shifted)
 {
@@ -37,6 +53,7 @@ sum_rows(Problem *problem, double (*rows)[MAX_P + 2], bool weighted, bool shifte
 	int			ncols = gr_row_ncols(shape);
 	double	   *all = malloc((size_t) problem->nrows * ncols * sizeof(double));
 	double	   *scratch = malloc(gr_gram_scratch_nbytes(shape));
+	GrGram		gram = gram_of(problem);
 
 	for (int64_t r = 0; r < problem->nrows; r++)
 	{
@@ -52,7 +69,7 @@ sum_rows(Problem *problem, double (*rows)[MAX_P + 2], bool weighted, bool shifte
 	if (shifted && gr_shift_choose(problem->shift, all, problem->nrows, shape) &&
 		!gr_shift_exact(problem->shift, all, problem->nrows, shape))
 		gr_shift_narrow(problem->shift, problem->shift, all, problem->nrows, shape);
-	gr_gram_add(problem->hi, problem->lo, all, problem->nrows, shape, problem->shift, scratch);
+	gr_gram_add(&gram, all, problem->nrows, shape, scratch);
 	free(all);
 	free(scratch);
 }
@@ -61,6 +78,7 @@ static bool
 solve(Problem *problem, const GrHost *host)
 {
 	void	   *workspace = malloc(gr_iv_workspace_nbytes(&problem->columns));
+	GrGram		gram = gram_of(problem);
 	bool		ok;
 
 	memset(&problem->fit, 0, sizeof(problem->fit));
@@ -68,8 +86,8 @@ solve(Problem *problem, const GrHost *host)
 	problem->fit.coef = problem->coef;
 	problem->fit.vcov = problem->vcov;
 	problem->fit.first_stage = problem->first_stage;
-	ok = gr_iv_solve(problem->hi, problem->lo, problem->shift, &problem->columns, problem->nrows, problem->intercept,
-					 workspace, &problem->fit, host, &problem->err);
+	problem->columns.intercept = problem->intercept;
+	ok = gr_iv_solve(&gram, &problem->columns, workspace, &problem->fit, host, &problem->err);
 	free(workspace);
 	return ok;
 }
@@ -344,20 +362,20 @@ test_rank(void)
 	double		coef[3];
 
 	draw_rows(rows, 5);
-	problem = drawn_problem(rows, (GrIvColumns) {1, 2, 2});
+	problem = drawn_problem(rows, columns_of(1, 2, 2));
 	check(solve(&problem, NULL) && problem.fit.identified && problem.fit.rank == 4 &&
 		  isnan(problem.fit.sargan.statistic), "as many instruments as endogenous regressors");
-	problem = drawn_problem(rows, (GrIvColumns) {2, 1, 2});
+	problem = drawn_problem(rows, columns_of(2, 1, 2));
 	check(solve(&problem, NULL) && !problem.fit.identified && problem.fit.instruments == 1, "one too few");
-	problem = drawn_problem(rows, (GrIvColumns) {4, 0, 1});
+	problem = drawn_problem(rows, columns_of(4, 0, 1));
 	check(solve(&problem, NULL) && !problem.fit.identified, "no instrument");
 
 	/* column 2, an instrument, is a combination of the other, of column 0 and the ones */
 	for (int r = 0; r < 40; r++)
 		rows[r][2 + 2] = 3 * rows[r][2 + 1] - 2 * rows[r][2] + 5;
-	problem = drawn_problem(rows, (GrIvColumns) {1, 2, 2});
+	problem = drawn_problem(rows, columns_of(1, 2, 2));
 	check(solve(&problem, NULL) && !problem.fit.identified && problem.fit.instruments == 1, "a collinear instrument");
-	problem = drawn_problem(rows, (GrIvColumns) {1, 3, 1});
+	problem = drawn_problem(rows, columns_of(1, 3, 1));
 	check(solve(&problem, NULL) && problem.fit.identified && problem.fit.instruments == 2 &&
 		  problem.fit.sargan.df1 == 1 && problem.fit.hausman.df2 == 40 - 4, "... that isn't needed");
 	memcpy(coef, problem.coef, sizeof(coef));
@@ -365,7 +383,7 @@ test_rank(void)
 	/* the second endogenous regressor is the first one less column 0 */
 	for (int r = 0; r < 40; r++)
 		rows[r][2 + 5] = rows[r][2 + 4] - rows[r][2];
-	problem = drawn_problem(rows, (GrIvColumns) {1, 3, 2});
+	problem = drawn_problem(rows, columns_of(1, 3, 2));
 	check(solve(&problem, NULL) && problem.fit.identified && problem.fit.endogenous == 1 && problem.fit.rank == 3 &&
 		  isnan(problem.coef[3]) && isnan(problem.vcov[3]) && isnan(problem.first_stage[1].statistic) &&
 		  memcmp(coef, problem.coef, sizeof(coef)) == 0, "a collinear endogenous regressor");
@@ -373,7 +391,7 @@ test_rank(void)
 	/* ... and now the instrument is the endogenous regressor itself: what OLS gives, without a test */
 	for (int r = 0; r < 40; r++)
 		rows[r][2 + 1] = rows[r][2 + 4];
-	problem = drawn_problem(rows, (GrIvColumns) {1, 3, 1});
+	problem = drawn_problem(rows, columns_of(1, 3, 1));
 	check(solve(&problem, NULL) && problem.fit.identified && problem.fit.hausman.df1 == 0 &&
 		  isnan(problem.fit.hausman.statistic) && problem.first_stage[0].statistic == INFINITY,
 		  "an endogenous regressor in the instruments' span");
@@ -391,6 +409,7 @@ test_any_matrix(void)
 		Problem		problem = {.columns = {i % 3, i % 4, 1 + i % 2},.nrows = 1 + i % 9,.intercept = i % 5 != 0};
 		int			q = problem.columns.nexogenous + problem.columns.ninstruments + problem.columns.nendogenous + 2;
 
+		problem.p = q - 2;
 		for (int k = 0; k < q * (q + 1) / 2; k++)
 		{
 			seed = seed * 1664525u + 1013904223u;
@@ -414,7 +433,7 @@ test_cancel(void)
 	GrHost		host = {.canceled = stop,.arg = &stopper};
 
 	draw_rows(rows, 5);
-	problem = drawn_problem(rows, (GrIvColumns) {1, 2, 2});
+	problem = drawn_problem(rows, columns_of(1, 2, 2));
 	check(!solve(&problem, &host) && problem.err.status == GR_CANCELED, "cancelled");
 	problem.hi[2] = INFINITY;
 	check(!solve(&problem, NULL) && problem.err.status == GR_OUT_OF_RANGE && problem.err.where == 0, "out of range");

@@ -642,7 +642,10 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 	result->step.vcov = result->vcov;
 	gr_pass_clear(GR_PASS_EXACT, data->p, sums);
 	pass_over(data, &pass, sums, 0, data->nrows);
-	result->ok = gr_glm_step(beta, sums, data->p, intercept, l2, workspace, &result->step, NULL, &result->err);
+	result->step.nfeatures = data->p;
+	result->step.intercept = intercept;
+	result->step.l2 = l2;
+	result->ok = gr_glm_step(&result->step, beta, sums, workspace, NULL, &result->err);
 	free(sums);
 	free(workspace);
 }
@@ -710,13 +713,15 @@ test_most_rows(void)
 
 	for (size_t k = 0; k < LENGTH(nrows); k++)
 	{
-		GrGlmStep step = {.distribution = GR_LOGISTIC,.coef = coef,.vcov = vcov};
+		GrGlmStep step = {
+			.distribution = GR_LOGISTIC,.nfeatures = 1,.intercept = true,.coef = coef,.vcov = vcov
+		};
 		GrError		err = {0};
 
 		gr_pass_clear(GR_PASS_EXACT, 1, sums);
 		pass_over(&data, &pass, sums, 0, 1);
 		sums[GR_SUM_NROWS] = nrows[k];
-		nwrong += !gr_glm_step(beta, sums, 1, true, 0, workspace, &step, NULL, &err) ||
+		nwrong += !gr_glm_step(&step, beta, sums, workspace, NULL, &err) ||
 			step.nrows != (k < 2 ? (int64_t) nrows[k] : INT64_MAX);
 	}
 	check(nwrong == 0, "a step over more rows than there can be");

@@ -135,8 +135,8 @@ test_sum(const char *name, const GrSinkOps *ops, GrSession *session, GrSession *
 	GrError		err = {};
 	bool		ok = begin(&many, ops, session, GR_SINK_SUM, data, &err) &&
 		begin(&one, gpu->sink, one_session, GR_SINK_SUM, data, &err) && send_all(&many, data, &err) &&
-		send_all(&one, data, &err) && ops->finish(many.sink, sums, sums + n, &err) &&
-		gpu->sink->finish(one.sink, sums + 2 * n, sums + 3 * n, &err);
+		send_all(&one, data, &err) && ops->finish(many.sink, GrDDVector {sums, sums + n}, &err) &&
+		gpu->sink->finish(one.sink, GrDDVector {sums + 2 * n, sums + 3 * n}, &err);
 	double		error = ok ? triangle_error(sums, sums + 2 * n, order) : INFINITY;
 
 	if (ok)

@@ -83,7 +83,7 @@ sum_rows(GrSession *session, const Problem *p, double *sums, GrError *err)
 	options.kind = GR_SINK_SUM;
 	options.block_nbytes = (size_t) 1 << 20;
 	ok = gpu->sink->begin(session, &options, &sink, err) && gpu->sink->send(sink, p->rows, p->nrows, err) &&
-		gpu->sink->finish(sink, sums, sums + nentries, err);
+		gpu->sink->finish(sink, GrDDVector {sums, sums + nentries}, err);
 	gpu->sink->end(sink);
 	return ok;
 }

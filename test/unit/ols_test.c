@@ -19,6 +19,7 @@ typedef struct Problem
 	double		hi[(MAX_P + 2) * (MAX_P + 3) / 2];
 	double		lo[(MAX_P + 2) * (MAX_P + 3) / 2];
 	double		shift[MAX_P + 1];
+	int64_t		nsummed;
 	double		coef[MAX_P + 1];
 	double		vcov[(MAX_P + 1) * (MAX_P + 1)];
 	GrOlsFit	fit;
@@ -32,12 +33,22 @@ start(Problem *problem, int p)
 	problem->p = p;
 }
 
+static GrGram
+gram_of(Problem *problem)
+{
+	return (GrGram) {
+		.hi = problem->hi,.lo = problem->lo,.shift = problem->shift,.nfeatures = problem->p,.nobs = problem->nrows,
+		.nsummed = problem->nsummed
+	};
+}
+
 static void
 add_row(Problem *problem, const double *row)
 {
+	GrGram		gram = gram_of(problem);
 	double		scratch[4000];
 
-	gr_gram_add(problem->hi, problem->lo, row, 1, gr_plain_shape(problem->p), problem->shift, scratch);
+	gr_gram_add(&gram, row, 1, gr_plain_shape(problem->p), scratch);
 	problem->nrows++;
 }
 
@@ -45,11 +56,12 @@ add_row(Problem *problem, const double *row)
 static void
 add_rows(Problem *problem, const double *rows, int nrows, bool shifted)
 {
+	GrGram		gram = gram_of(problem);
 	double		scratch[4000];
 
 	if (shifted)
 		gr_shift_choose(problem->shift, rows, nrows, gr_plain_shape(problem->p));
-	gr_gram_add(problem->hi, problem->lo, rows, nrows, gr_plain_shape(problem->p), problem->shift, scratch);
+	gr_gram_add(&gram, rows, nrows, gr_plain_shape(problem->p), scratch);
 	problem->nrows += nrows;
 }
 
@@ -57,14 +69,15 @@ static bool
 solve_at(Problem *problem, bool intercept, const GrSolver *solver, const GrHost *host)
 {
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(problem->p));
+	GrGram		gram = gram_of(problem);
 	bool		ok;
 
 	problem->fit.coef = problem->coef;
 	problem->fit.vcov = problem->vcov;
 	memset(&problem->err, 0, sizeof(problem->err));
-	ok = gr_ols_solve(problem->hi, problem->lo, problem->shift, problem->p, problem->nrows, intercept, workspace,
-					  solver,
-					  &problem->fit, host, &problem->err);
+	problem->fit.intercept = intercept;
+	problem->fit.solver = solver;
+	ok = gr_ols_solve(&gram, workspace, &problem->fit, host, &problem->err);
 	free(workspace);
 	return ok;
 }
@@ -381,8 +394,7 @@ fake_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const 
 
 /* W = sigma^2, as every d is 1 */
 static bool
-fake_inverse(GrFactor *f, const double *w_hi, const double *w_lo, double divisor, double *inverse, const GrHost *host,
-			 GrError *err)
+fake_inverse(GrFactor *f, GrDDConstVector w, double divisor, double *inverse, const GrHost *host, GrError *err)
 {
 	int			n = 2 * f->m + 1;
 
@@ -391,7 +403,7 @@ fake_inverse(GrFactor *f, const double *w_hi, const double *w_lo, double divisor
 	for (int64_t i = 0; i < f->m; i++)
 		for (int64_t j = 0; j < f->m; j++)
 		{
-			GrDD		v = gr_dd_mul(f->a[i * n + f->m + 1 + j], (GrDD) {w_hi[0], w_lo[0]});
+			GrDD		v = gr_dd_mul(f->a[i * n + f->m + 1 + j], (GrDD) {w.hi[0], w.lo[0]});
 
 			inverse[i * f->m + j] = f->aliased[i] || f->aliased[j] ? NAN :
 				gr_dd_to_double(v) * f->scale[i] / divisor * f->scale[j] / divisor;
@@ -525,7 +537,7 @@ test_rank_is_at_most_rows(void)
 				row[j] = (j < 4 ? row[0] : 0) + (j < 4 ? spread : 1) * ((double) (random() % 1000) / 500 - 1);
 			add_row(&problem, row);
 		}
-		problem.fit.nsummed = k % 4 < 2 ? 0 : problem.nrows;
+		problem.nsummed = k % 4 < 2 ? 0 : problem.nrows;
 		problem.nrows *= k % 4 < 2 ? 1 : 3;
 		nwrong += !solve(&problem, k % 2 == 0, NULL) || problem.fit.rank > 4 ||
 			problem.fit.df_residual < problem.nrows - 4;
@@ -593,7 +605,9 @@ test_polls(void)
 	double	   *coef = malloc((size_t) m * sizeof(double));
 	double	   *inverse = malloc((size_t) m * m * sizeof(double));
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(m));
-	GrNormalFit fit = {.nterms = m,.aliased = aliased,.coef = coef,.inverse = inverse};
+	GrNormalFit fit = {
+		.nterms = m,.aliased = aliased,.coef = coef,.inverse = inverse,.tolerance = GR_ALIAS_TOLERANCE
+	};
 	Stopper		stopper = {.stop_at = INT_MAX};
 	GrHost		host = {stop, &stopper};
 	GrError		err = {0};
@@ -606,7 +620,7 @@ test_polls(void)
 	for (int64_t i = 0; i < m; i++)
 		for (int64_t j = 0; j <= i; j++)
 			hi[i * (i + 1) / 2 + j] = i == j ? 2 : 1.0 / (i + j + 2);
-	nwrong += !gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &err);
+	nwrong += !gr_normal_solve((GrDDConstVector) {hi, lo}, workspace, &fit, &host, &err);
 	nasked = after = stopper.asked;
 	for (int at = 1; at <= nasked; at += at < nasked - 3 ? 97 : 1)
 	{
@@ -614,7 +628,7 @@ test_polls(void)
 
 		stopper.asked = 0;
 		stopper.stop_at = at;
-		nwrong += gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &canceled) ||
+		nwrong += gr_normal_solve((GrDDConstVector) {hi, lo}, workspace, &fit, &host, &canceled) ||
 			canceled.status != GR_CANCELED || stopper.asked != at;
 	}
 	if (!check(nwrong == 0 && nasked >= 3 * m + 1 + 150, "%d terms: polls", m))
@@ -627,7 +641,7 @@ test_polls(void)
 
 		stopper.asked = 0;
 		stopper.stop_at = middle;
-		gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &canceled);
+		gr_normal_solve((GrDDConstVector) {hi, lo}, workspace, &fit, &host, &canceled);
 		if (strcmp(canceled.detail, "factorisation") == 0)
 			first = middle;
 		else
@@ -657,7 +671,8 @@ times_asked(int p, double shift, bool moved)
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(p));
 	GrTermMove *move = calloc((size_t) p, sizeof(GrTermMove));
 	GrTermMoves moves = {p - 1, move};
-	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.moves = moved ? &moves : NULL};
+	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.intercept = true,.moves = moved ? &moves : NULL};
+	GrGram		gram = {.hi = hi,.lo = hi + n,.shift = shifts,.nfeatures = p,.nobs = 2000};
 	Stopper		stopper = {.stop_at = INT_MAX};
 	GrHost		host = {stop, &stopper};
 	GrError		err = {0};
@@ -668,7 +683,7 @@ times_asked(int p, double shift, bool moved)
 		shifts[j] = shift;
 	for (int j = 0; j < p - 1; j++)
 		move[j] = (GrTermMove) {.to = j + 1,.from = j + 2,.hi = 0.5};
-	if (!gr_ols_solve(hi, hi + n, shifts, p, 2000, true, workspace, NULL, &fit, &host, &err))
+	if (!gr_ols_solve(&gram, workspace, &fit, &host, &err))
 		stopper.asked = -1;
 	free(hi);
 	free(shifts);
@@ -691,7 +706,7 @@ test_polls_beside(void)
 	double		coef[3];
 	bool		aliased[3] = {0};
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(3));
-	GrNormalFit fit = {.nterms = 3,.aliased = aliased,.coef = coef};
+	GrNormalFit fit = {.nterms = 3,.aliased = aliased,.coef = coef,.tolerance = GR_ALIAS_TOLERANCE};
 	Stopper		stopper = {.stop_at = 1};
 	GrHost		host = {stop, &stopper};
 	GrPoll		poll = {.host = &host,.work = GR_POLL_WORK - 1};
@@ -699,7 +714,7 @@ test_polls_beside(void)
 
 	check(plain > 0 && shifted >= plain + 2, "700 features about a shift: asked %d times, without %d", shifted, plain);
 	check(moved >= plain + 2, "700 features that are moved: asked %d times, otherwise %d", moved, plain);
-	check(gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, NULL, &err) &&
+	check(gr_normal_solve((GrDDConstVector) {hi, lo}, workspace, &fit, NULL, &err) &&
 		  !gr_normal_residual(workspace, 3, 2, coef, &poll) && stopper.asked == 1, "a residual asks");
 	free(workspace);
 }

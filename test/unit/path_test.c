@@ -24,6 +24,16 @@ typedef struct Problem
 
 static Problem problem;
 
+/* The problem's sums, with so many features */
+static GrGram *
+sums_of(int p)
+{
+	static GrGram gram;
+
+	gram = (GrGram) {.hi = problem.hi,.lo = problem.lo,.shift = problem.shift,.nfeatures = p};
+	return &gram;
+}
+
 /* Memory that has been used: not a number anywhere */
 static void *
 make_workspace(int p, bool intercept)
@@ -59,7 +69,7 @@ make_problem(int p, double share)
 			row[p] += j % 3 == 0 ? row[j] : 0;
 		}
 	}
-	gr_gram_add(problem.hi, problem.lo, problem.rows, NROWS, shape, problem.shift, scratch);
+	gr_gram_add(sums_of(p), problem.rows, NROWS, shape, scratch);
 	free(scratch);
 }
 
@@ -83,7 +93,7 @@ make_near_problem(int p, int nrows, double own)
 			row[p] += (j % 2 == 0 ? 1 : -1) * row[j] / own;
 		}
 	}
-	gr_gram_add(problem.hi, problem.lo, problem.rows, nrows, shape, problem.shift, scratch);
+	gr_gram_add(sums_of(p), problem.rows, nrows, shape, scratch);
 	free(scratch);
 }
 
@@ -153,7 +163,7 @@ check_path(int p, double share, double alpha, bool is_positive)
 
 	memset(positive, is_positive, sizeof(positive));
 	make_problem(p, share);
-	ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, p, workspace, NULL, &err) &&
+	ok = gr_path_open(&path, &options, sums_of(p), workspace, NULL, &err) &&
 		gr_path_grid(&path, 1e-4, &n, lambda, &err);
 	for (int k = 0; ok && k < n; k++)
 	{
@@ -162,7 +172,7 @@ check_path(int p, double share, double alpha, bool is_positive)
 
 		ok = gr_path_step(&path, lambda[k], &point, coef, &err);
 		worst = fmax(worst, distance_from_minimum(coef, alpha, lambda[k], is_positive, &rss));
-		from_sums = gr_path_rss(problem.hi, problem.lo, problem.shift, p, true, coef, work);
+		from_sums = gr_path_rss(sums_of(p), true, coef, work);
 		worst_rss = fmax(worst_rss, fmax(fabs(from_sums - rss), fabs(point.rss - rss)) / (rss + 1e-3));
 		if (k == 0 && alpha >= GR_PATH_LEAST_ALPHA)
 			ok &= point.df == 0;
@@ -213,7 +223,7 @@ check_work(void)
 			make_problem(cases[c].p, cases[c].share);
 		else
 			make_near_problem(cases[c].p, NROWS, 0.01);
-		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, cases[c].p, workspace, &host, &err) &&
+		ok = gr_path_open(&path, &options, sums_of(cases[c].p), workspace, &host, &err) &&
 			gr_path_grid(&path, 1e-4, &n, lambda, &err);
 		for (int k = 0; ok && k < n; k++)
 			ok = gr_path_step(&path, lambda[k], &point, coef, &err);
@@ -532,7 +542,7 @@ check_conditions(int p, int nrows, double own, double alpha, bool exact)
 	for (int k = 0; k < 2; k++)
 	{
 		workspaces[k] = make_workspace(p, true);
-		ok &= gr_path_open(path + k, &options, problem.hi, problem.lo, problem.shift, p, workspaces[k], NULL, &err);
+		ok &= gr_path_open(path + k, &options, sums_of(p), workspaces[k], NULL, &err);
 	}
 	path[1].exact = true;
 	ok &= gr_path_grid(path, 1e-6, &n, lambda, &err);
@@ -568,7 +578,7 @@ check_entry(int p)
 	GrError		err = {0};
 
 	make_near_problem(p, NROWS, 1);
-	check(gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, p, workspace, NULL, &err) &&
+	check(gr_path_open(&path, &options, sums_of(p), workspace, NULL, &err) &&
 		  gr_path_grid(&path, 0.5, &n, &lambda, &err) && gr_path_step(&path, lambda, &before, coef, &err) &&
 		  gr_path_step(&path, lambda * (1 - 0x1p-50), &point, coef, &err) && before.df == 0 && point.df == 1,
 		  "%d features, the first enters", p);
@@ -600,7 +610,7 @@ check_made_up(void)
 			problem.hi[k] = uniform() * pow(10, t % 7);
 		for (int k = 0; k < p + 2; k++)
 			problem.hi[gr_triangle(k) + k] = fabs(problem.hi[gr_triangle(k) + k]);
-		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, p, workspace, NULL, &err) &&
+		ok = gr_path_open(&path, &options, sums_of(p), workspace, NULL, &err) &&
 			gr_path_grid(&path, 1e-2, &n, lambda, &err);
 		for (int k = 0; ok && k < n; k++)
 			ok = gr_path_step(&path, lambda[k], &point, coef, &err);
@@ -626,7 +636,7 @@ check_cancel(void)
 
 	make_problem(40, 0.5);
 	for (int t = 0; ok && t < 1000; t++)
-		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, 40, workspace, &host, &err) &&
+		ok = gr_path_open(&path, &options, sums_of(40), workspace, &host, &err) &&
 			(path.poll.work = GR_POLL_WORK, gr_path_step(&path, 1e-6, &point, coef, &err));
 	check(!ok && err.status == GR_CANCELED, "stopped");
 	free(workspace);

@@ -228,7 +228,7 @@ factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, cons
 }
 
 static bool
-factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor, double *inverse,
 			   const GrHost *host, GrError *err)
 {
 	int			m = stand_in.job.nterms;
@@ -236,7 +236,7 @@ factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double 
 	(void) factor;
 	(void) host;
 	(void) err;
-	(void) note(note(0, w_hi, m), w_lo, m);
+	(void) note(note(0, w.hi, m), w.lo, m);
 	for (int k = 0; k < m * m; k++)
 		inverse[k] = divisor + k;
 	return true;
@@ -467,8 +467,9 @@ test_factors(void)
 			filled &= out[a][k] == 100 * (a + 1) + k;
 	check(filled && aliased[0] && !aliased[1] && aliased[2], "and so does all that it gives");
 	at = 0;
-	check(solver->inverse(factor, numbers(w[0], P), numbers(w[1], P), 8, inverse, NULL, &err) && came(&at, w[0], P) &&
-		  came(&at, w[1], P) && inverse[0] == 8 && inverse[P * P - 1] == 8 + P * P - 1, "and its inverse");
+	check(solver->inverse(factor, (GrDDConstVector) {numbers(w[0], P), numbers(w[1], P)}, 8, inverse, NULL, &err) &&
+		  came(&at, w[0], P) && came(&at, w[1], P) && inverse[0] == 8 && inverse[P * P - 1] == 8 + P * P - 1,
+		  "and its inverse");
 	solver->end(factor);
 	check(stand_in.nfactors_ended == 1, "its end is that of a factorisation");
 

@@ -68,13 +68,14 @@ sum_all(const GrBackend *backend, GrSession *session, const double *rows, char *
 {
 	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_SUM,.block_nbytes = 1 << 20};
 	GrShiftedGram shifted = {0};
+	GrGram		gram = {.hi = hi,.lo = lo,.shift = shift,.nfeatures = P};
 	GrSink	   *sink = NULL;
 	bool		ok;
 
 	ok = backend->sink->begin(session, &options, &sink, err) &&
 		gr_shifted_begin(&shifted, backend->sink, sink, &options, err) &&
 		send_all(backend->sink, sink, &shifted, rows, memory, 4, err) &&
-		gr_shifted_finish(&shifted, hi, lo, shift, err);
+		gr_shifted_finish(&shifted, &gram, err);
 	backend->sink->end(sink);
 	gr_shifted_end(&shifted);
 	return ok;
@@ -136,12 +137,12 @@ test_wide_sums(void)
 		GrSink	   *sink = NULL;
 		GrError		err = {0};
 		bool		ok = ops->begin(sessions[k], &options, &sink, &err) && ops->send(sink, rows, NWIDE, &err) &&
-			ops->finish(sink, sums[k], sums[k] + n, &err);
+			ops->finish(sink, (GrDDVector) {sums[k], sums[k] + n}, &err);
 
 		check(ok, k == 0 ? "wide sums here" : "wide sums there");
 		if (k == 1)
 			check(ops->restart(sink, NULL, &err) && ops->send(sink, rows, NWIDE, &err) &&
-				  ops->finish(sink, sums[2], sums[2] + n, &err), "and once more");
+				  ops->finish(sink, (GrDDVector) {sums[2], sums[2] + n}, &err), "and once more");
 		ops->end(sink);
 	}
 	check(memcmp(sums[0], sums[1], nbytes) == 0 && memcmp(sums[0], sums[2], nbytes) == 0, "are the same bits");
@@ -441,7 +442,8 @@ test_late_failures(const double *rows)
 
 		check(ops->begin((GrSession *) &pair->client, &options, &sink, &err) &&
 			  ops->send(sink, pair->client.areas[area], BLOCK, &err), "a send that will fail");
-		check(!(keep ? sum_pass(ops, sink, &pass, sums, NULL, &err) : ops->finish(sink, sums, sums + TRIANGLE, &err)) &&
+		check(!(keep ? sum_pass(ops, sink, &pass, sums, NULL, &err) :
+				ops->finish(sink, (GrDDVector) {sums, sums + TRIANGLE}, &err)) &&
 			  err.status == GR_DEVICE_MEMORY, "no %s without its rows: %s", keep ? "pass" : "sums", err.detail);
 		ops->end(sink);
 	}
@@ -474,7 +476,8 @@ test_earlier_connection(const double *rows)
 	check(ok && !ops->send(earlier, rows, 10, &earlier_err) && earlier_err.status == GR_DEVICE_FAILED,
 		  "rows for an object of an earlier connection");
 	ops->end(earlier);
-	check(ok && ops->send(sink, rows, 10, &err) && ops->finish(sink, hi, hi + TRIANGLE, &err) && hi[0] == 20,
+	check(ok && ops->send(sink, rows, 10, &err) && ops->finish(sink, (GrDDVector) {hi, hi + TRIANGLE}, &err) &&
+		  hi[0] == 20,
 		  "its end isn't that of another");
 	ops->end(sink);
 	free(hi);

@@ -87,16 +87,26 @@ fill_row(double *x, int p, Kind kind, int64_t r)
 		x[p] = 3 * x[1] - 2 * x[p - 1] + 1;
 }
 
+static GrGram
+gram_of(Problem *problem)
+{
+	return (GrGram) {
+		.hi = problem->hi,.lo = problem->lo,.shift = problem->shift,.nfeatures = problem->p,.nobs = problem->nrows
+	};
+}
+
 static void
 start(Problem *problem, int p, int64_t nrows, Kind kind, bool intercept)
 {
 	double		scratch[20000];
+	GrGram		gram;
 
 	memset(problem, 0, sizeof(*problem));
 	problem->p = p;
 	problem->nrows = nrows;
 	problem->intercept = intercept;
 	problem->tolerance = kind == PAIRS || kind == TREND ? 1e-9 : 0;
+	gram = gram_of(problem);
 	for (int k = 0; k <= p && kind != COPIES; k++)
 		problem->shift[k] = k % 3;
 	for (int64_t r = 0; r < nrows; r++)
@@ -104,7 +114,7 @@ start(Problem *problem, int p, int64_t nrows, Kind kind, bool intercept)
 		double		row[MAX_P + 1];
 
 		fill_row(row, p, kind, r);
-		gr_gram_add(problem->hi, problem->lo, row, 1, gr_plain_shape(p), problem->shift, scratch);
+		gr_gram_add(&gram, row, 1, gr_plain_shape(p), scratch);
 	}
 }
 
@@ -112,6 +122,7 @@ static bool
 run(Problem *problem, GrSelectMethod method, int max_size, const GrHost *host)
 {
 	void	   *workspace = malloc(gr_select_workspace_nbytes(problem->p, method));
+	GrGram		gram = gram_of(problem);
 	bool		ok;
 
 	memset(&problem->err, 0, sizeof(problem->err));
@@ -119,8 +130,7 @@ run(Problem *problem, GrSelectMethod method, int max_size, const GrHost *host)
 		.method = method,.intercept = problem->intercept,.max_size = max_size,.features = problem->features,
 		.rss = problem->rss
 	};
-	ok = gr_select(problem->hi, problem->lo, problem->shift, problem->p, problem->nrows, workspace,
-				   &problem->selection, host, &problem->err);
+	ok = gr_select(&gram, workspace, &problem->selection, host, &problem->err);
 	free(workspace);
 	return ok;
 }
@@ -129,19 +139,19 @@ run(Problem *problem, GrSelectMethod method, int max_size, const GrHost *host)
 static double
 rss_of(const Problem *problem, const int *features, int n)
 {
-	double		hi[(MAX_P + 2) * (MAX_P + 3) / 2];
-	double		lo[(MAX_P + 2) * (MAX_P + 3) / 2];
-	double		shift[MAX_P + 1];
+	double		room[(MAX_P + 2) * (MAX_P + 3) + MAX_P + 1];
 	double		coef[MAX_P + 1];
-	GrOlsFit	fit = {.coef = coef};
+	GrGram		gram = gr_gram_at(room, n);
+	GrOlsFit	fit = {.coef = coef,.intercept = problem->intercept};
 	GrError		err = {0};
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(n));
 	int			entries[MAX_P + 2] = {0};
 
+	gram.nobs = problem->nrows;
 	for (int k = 0; k <= n; k++)
 	{
 		entries[k + 1] = k < n ? features[k] + 1 : problem->p + 1;
-		shift[k] = problem->shift[entries[k + 1] - 1];
+		gram.shift[k] = problem->shift[entries[k + 1] - 1];
 	}
 	for (int i = 0; i < n + 2; i++)
 		for (int j = 0; j <= i; j++)
@@ -149,11 +159,9 @@ rss_of(const Problem *problem, const int *features, int n)
 			int			a = entries[i] > entries[j] ? entries[i] : entries[j];
 			int			from = a * (a + 1) / 2 + entries[i] + entries[j] - a;
 
-			hi[i * (i + 1) / 2 + j] = problem->hi[from];
-			lo[i * (i + 1) / 2 + j] = problem->lo[from];
+			gr_gram_set(&gram, i, j, (GrDD) {problem->hi[from], problem->lo[from]});
 		}
-	if (!gr_ols_solve(hi, lo, shift, n, problem->nrows, problem->intercept, workspace, NULL, &fit, NULL, &err) ||
-		fit.rank < n + (problem->intercept ? 1 : 0))
+	if (!gr_ols_solve(&gram, workspace, &fit, NULL, &err) || fit.rank < n + (problem->intercept ? 1 : 0))
 		fit.rss = INFINITY;
 	free(workspace);
 	return fit.rss;

@@ -123,7 +123,7 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 		free(packed);
 		done += n;
 	}
-	ok = ok && cpu->sink->finish(gram, hi, hi + triangle, &err);
+	ok = ok && cpu->sink->finish(gram, (GrDDVector) {hi, hi + triangle}, &err);
 	if (ok)
 		cpu->sink->times(gram, &times);
 	error = ok ? gram_reference_error(rows, nrows, nfeatures, hi, hi + triangle) : INFINITY;

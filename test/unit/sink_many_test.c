@@ -122,8 +122,8 @@ test_sum(int nparts, GrRowShape shape, int64_t nrows)
 		for (int64_t done = 0; ok && done < nrows; done += PIECE)
 			ok = gr_sink_many.send(many, rows + done * gr_row_ncols(shape), nrows - done < PIECE ? nrows - done : PIECE,
 								   &err);
-		ok = ok && gr_sink_many.finish(many, sums, sums + n, &err) &&
-			gr_backend_cpu.sink->finish(one, want, want + n, &err);
+		ok = ok && gr_sink_many.finish(many, (GrDDVector) {sums, sums + n}, &err) &&
+			gr_backend_cpu.sink->finish(one, (GrDDVector) {want, want + n}, &err);
 		error = ok ? triangle_error(sums, want, gr_norder(shape.nfeatures)) : INFINITY;
 		same_hi = ok && memcmp(sums, want, (size_t) n * sizeof(double)) == 0;
 		check(error < 1e-30 && same_hi, "SUM, %d parts, %d features%s%s: one sink's sums, error %.2g", nparts,
@@ -535,7 +535,7 @@ whole_job(int nparts, GrSinkKind kind, GrError *err)
 	for (int k = 0; ok && k < 7; k++)
 		ok = gr_sink_many.send(many, "", 1, err) && gr_sink_many.sent(many, k % 2 == 0, &nread, err);
 	if (kind == GR_SINK_SUM)
-		ok = ok && gr_sink_many.finish(many, sums, sums + 8, err) && sums[0] == nparts && sums[8] == 0;
+		ok = ok && gr_sink_many.finish(many, (GrDDVector) {sums, sums + 8}, err) && sums[0] == nparts && sums[8] == 0;
 	else
 	{
 		gr_pass_clear(pass.kind, 1, sums);

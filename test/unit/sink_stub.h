@@ -130,14 +130,11 @@ stub_restart(GrSink *sink, const double *shift, GrError *err)
 }
 
 static inline bool
-stub_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+stub_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 {
 	(void) sink;
 	for (int k = 0; k < gr_triangle(gr_norder(1)); k++)
-	{
-		hi[k] = 1;
-		lo[k] = 0;
-	}
+		gr_dd_set(triangle, k, gr_dd(1));
 	return stub_works("finish", err);
 }
 

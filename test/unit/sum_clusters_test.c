@@ -226,25 +226,26 @@ sum_clusters(const Problem *problem, const int *order, bool shifted, Sums *sums)
 	GrRowShape	shape = gr_plain_shape(problem->p);
 	double	   *scratch = malloc(gr_gram_scratch_nbytes(shape));
 	GrPoll		poll = {0};
+	GrGram		total;
 
 	sums->size = gr_cluster_record_size(problem->p);
 	sums->triangle = gr_triangle(gr_norder(problem->p));
 	sums->records = calloc((size_t) (problem->nclusters * sums->size), sizeof(double));
 	sums->total = calloc((size_t) sums->size, sizeof(double));
+	total = gr_gram_at(sums->total, problem->p);
 	for (int k = 0; k < problem->nclusters; k++)
 	{
 		double		rows[ROWS * (MAX_P + 1)];
 		double	   *record = sums->records + k * sums->size;
-		double	   *shift = record + 2 * sums->triangle;
+		GrGram		gram = gr_gram_at(record, problem->p);
 
 		for (int r = 0; r < ROWS; r++)
 			memcpy(rows + r * (problem->p + 1), problem->rows[order == NULL ? k : order[k]][r],
 				   (size_t) (problem->p + 1) * sizeof(double));
 		if (shifted)
-			gr_shift_choose(shift, rows, ROWS, shape);
-		gr_gram_add(record, record + sums->triangle, rows, ROWS, shape, shift, scratch);
-		(void) gr_gram_merge_shifted(sums->total, sums->total + sums->triangle, sums->total + 2 * sums->triangle,
-									 record, record + sums->triangle, shift, problem->p, &poll);
+			gr_shift_choose(gram.shift, rows, ROWS, shape);
+		gr_gram_add(&gram, rows, ROWS, shape, scratch);
+		(void) gr_gram_merge(&total, &gram, &poll);
 	}
 	free(scratch);
 }
@@ -264,15 +265,16 @@ fill_vcov_between(const Problem *problem, const Sums *sums, GrClusterKind kind, 
 	int			n = terms_of(problem);
 	int			entries[MAX_TERMS];
 	void	   *workspace = malloc(gr_cluster_fit_nbytes(problem->p, n));
-	GrClusterFit fit;
+	GrGram		total = gr_gram_at(sums->total, problem->p);
+	GrClusterFit fit = {
+		.nterms = n,.entries = entries,.origin = !problem->intercept,.jackknife = kind >= GR_CLUSTER_CR3
+	};
 	bool		ok;
 
 	*err = (GrError) {0};
 	for (int k = 0; k < n; k++)
 		entries[k] = problem->intercept ? k : k + 1;
-	ok = gr_cluster_fit_begin(&fit, sums->total, sums->total + sums->triangle, sums->total + 2 * sums->triangle,
-							  problem->p, entries, n, !problem->intercept, kind >= GR_CLUSTER_CR3, workspace, host,
-							  err) &&
+	ok = gr_cluster_fit_begin(&fit, &total, workspace, host, err) &&
 		gr_cluster_fit_add(&fit, sums->records, problem->nclusters, max_lanes, host, err) &&
 		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, vcov, vcov_host, err);
 	free(workspace);
@@ -448,36 +450,32 @@ check_cancel_of_many(void)
 	{
 		P = 250, N = P + 1
 	};
-	size_t		triangle = (size_t) gr_triangle(gr_norder(P));
-	double	   *hi = calloc(2 * triangle, sizeof(double));
-	double	   *shift = calloc(N, sizeof(double));
+	GrGram		gram = gr_gram_at(calloc(gr_gram_ndoubles(P), sizeof(double)), P);
 	void	   *workspace = malloc(gr_cluster_fit_nbytes(P, N));
 	int			entries[N];
 	Stopper		stopper = {.stop_at = 1000000};
 	GrHost		host = {.canceled = stop,.arg = &stopper};
-	GrClusterFit fit;
+	GrClusterFit fit = {.nterms = N,.entries = entries};
 	GrError		err = {0};
 	int			nwrong = 0;
 	int			asked;
 
 	for (int64_t i = 0; i <= N; i++)
-		hi[gr_triangle(i) + i] = 2000;
+		gram.hi[gr_triangle(i) + i] = 2000;
 	for (int k = 0; k < N; k++)
 		entries[k] = k;
-	check(gr_cluster_fit_begin(&fit, hi, hi + triangle, shift, P, entries, N, false, false, workspace, &host, &err),
-		  "%d terms", N);
+	check(gr_cluster_fit_begin(&fit, &gram, workspace, &host, &err), "%d terms", N);
 	asked = stopper.asked;
 	/* the last ones, and some before */
 	for (int at = asked; at > 0; at -= asked - at < 12 ? 1 : 37)
 	{
 		memset(&err, 0, sizeof(err));
 		stopper = (Stopper) {.stop_at = at};
-		nwrong += gr_cluster_fit_begin(&fit, hi, hi + triangle, shift, P, entries, N, false, false, workspace, &host,
-									   &err) || err.status != GR_CANCELED || stopper.asked != at;
+		nwrong += gr_cluster_fit_begin(&fit, &gram, workspace, &host, &err) || err.status != GR_CANCELED ||
+			stopper.asked != at;
 	}
 	check(asked >= N + 12 && nwrong == 0, "%d terms: canceled at each of %d polls", N, asked);
-	free(hi);
-	free(shift);
+	free(gram.hi);
 	free(workspace);
 }
 

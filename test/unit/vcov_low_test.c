@@ -24,7 +24,8 @@ test_solve(void)
 	double		coef[2];
 	double		vcov[4];
 	double		low[3];
-	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.vcov_low = low};
+	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.vcov_low = low,.intercept = true};
+	GrGram		gram = {.hi = hi,.lo = lo,.nfeatures = 1,.nobs = 64};
 	GrError		err = {0};
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(1));
 	Quad		det;
@@ -40,7 +41,7 @@ test_solve(void)
 			for (int b = 0; b <= a; b++, k++)
 				hi[k] += row[a] * row[b];
 	}
-	check(gr_ols_solve(hi, lo, NULL, 1, 64, true, workspace, NULL, &fit, NULL, &err), "a fit is solved");
+	check(gr_ols_solve(&gram, workspace, &fit, NULL, &err), "a fit is solved");
 	det = (Quad) hi[0] * hi[2] - (Quad) hi[1] * hi[1];
 	/* times y'y less what is explained, over the degrees of freedom */
 	{

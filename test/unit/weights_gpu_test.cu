@@ -7,6 +7,7 @@
 #include "../../kernels/glm_step.cuh"
 #include "../../kernels/gram.cuh"
 #include "compute/glm/glm_row.h"
+#include "compute/linalg/gram.h"
 #include "gpu_harness.h"
 
 #include <math.h>
@@ -175,7 +176,7 @@ device_gram(const Data *data, bool shifted)
 			cuda_ok(gr_gram_launch(&plan, partials, data->device_rows + done * gr_row_ncols(data->shape), n, 0,
 								   shifted ? data->device_shift : NULL));
 		}
-		cuda_ok(gr_gram_reduce_launch(&plan, partials, 0, nentries, sums, sums + nentries, 0));
+		cuda_ok(gr_gram_reduce_launch(&plan, partials, 0, nentries, GrDDVector {sums, sums + nentries}, 0));
 		cuda_ok(cudaMemcpy(result, sums, nbytes, cudaMemcpyDeviceToHost));
 	}
 	device_free(partials, sums);
@@ -192,14 +193,19 @@ host_gram(const Data *data, bool shifted, bool magnitudes)
 	double	   *sums = (double *) calloc(2 * (size_t) nentries, sizeof(double));
 	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(shape));
 	double	   *row = (double *) malloc(gr_row_nbytes(shape));
+	GrGram		gram = {};
 
+	gram.hi = sums;
+	gram.lo = sums + nentries;
+	gram.shift = shifted && !magnitudes ? data->shift : NULL;
+	gram.nfeatures = shape.nfeatures;
 	if (!magnitudes)
-		gr_gram_add(sums, sums + nentries, data->rows, data->nrows, shape, shifted ? data->shift : NULL, scratch);
+		gr_gram_add(&gram, data->rows, data->nrows, shape, scratch);
 	for (int64_t r = 0; magnitudes && r < data->nrows; r++)
 	{
 		for (int j = 0; j < ncols; j++)
 			row[j] = fabs(data->rows[r * ncols + j] - (shifted && j <= shape.nfeatures ? data->shift[j] : 0.0));
-		gr_gram_add(sums, sums + nentries, row, 1, shape, NULL, scratch);
+		gr_gram_add(&gram, row, 1, shape, scratch);
 	}
 	free(scratch);
 	free(row);
@@ -417,8 +423,8 @@ sum_exact(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms
 	cuda_ok(gr_glm_transform_launch(plan, kind, data->device_rows, data->nrows, terms, out, heads, 0));
 	cuda_ok(gr_gram_launch(&gram, partials, out, data->nrows, 0));
 	cuda_ok(gr_glm_reduce_launch(plan, GLM_HEADS, heads, result, 0));
-	cuda_ok(gr_gram_reduce_launch(&gram, partials, 0, nentries, result + GR_SUM_HEAD, result + GR_SUM_HEAD + nentries,
-								  0));
+	cuda_ok(gr_gram_reduce_launch(&gram, partials, 0, nentries,
+								  GrDDVector {result + GR_SUM_HEAD, result + GR_SUM_HEAD + nentries}, 0));
 	fetch(sums, result, GR_SUM_HEAD + 2 * nentries);
 	sums[GR_SUM_HEAD] = kind == GR_PASS_FACE ? sums[GR_SUM_HEAD + 2] : sums[GR_SUM_NROWS];
 	sums[GR_SUM_HEAD + nentries] = 0.0;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/base/compute.h"
 #include "compute/dist/family.h"
 #include "compute/glm/glm_row.h"
+#include "compute/linalg/gram.h"
 #include "gram_reference.h"
 #include "unit.h"
 #include "weights_fits.h"
@@ -61,11 +61,12 @@ gram_sum(const Rows *data, int64_t nrows, const double *shift, int lanes)
 	double	   *hi = calloc(2 * (size_t) triangle, sizeof(double));
 	size_t		nbytes = gr_gram_scratch_nbytes(data->shape);
 	double	   *scratch = malloc(nbytes);
+	GrGram		gram = {.hi = hi,.lo = hi + triangle,.shift = (double *) shift,.nfeatures = data->shape.nfeatures};
 
 	memset(scratch, 0xff, nbytes);
 	for (int64_t at = 0; at < nrows; at += 97)
-		gr_gram_add_lanes(hi, hi + triangle, weighted_row(data, at), nrows - at < 97 ? nrows - at : 97, data->shape,
-						  shift, scratch, lanes);
+		gr_gram_add_lanes(&gram, weighted_row(data, at), nrows - at < 97 ? nrows - at : 97, data->shape, scratch,
+						  lanes);
 	free(scratch);
 	return hi;
 }

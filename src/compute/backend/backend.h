@@ -9,6 +9,7 @@
 #define GPUREG_BACKEND_H
 
 #include "compute/base/compute.h"
+#include "compute/base/dd_dot.h"
 #include "compute/dist/family.h"
 #include "compute/linalg/solver.h"
 
@@ -143,7 +144,7 @@ typedef struct GrSinkOps
 	 */
 	bool		(*restart) (GrSink *sink, const double *shift, GrError *err);
 	/* SUM: waits, and writes the packed triangle. Entries that overflowed are not finite. */
-	bool		(*finish) (GrSink *sink, double *hi, double *lo, GrError *err);
+	bool		(*finish) (GrSink *sink, GrDDVector triangle, GrError *err);
 
 	/*
 	 * KEEP: adds all rows to the sums of a request, which gr_request_clear() has prepared; see request.h. Fails with

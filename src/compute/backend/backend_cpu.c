@@ -11,6 +11,7 @@
 #include "compute/base/row_list.h"
 #include "compute/design/derive.h"
 #include "compute/linalg/basis.h"
+#include "compute/linalg/gram.h"
 #include "compute/project/chunks.h"
 #include "compute/request/request.h"
 
@@ -137,9 +138,10 @@ static bool
 add_rows(GrSink *sink, const double *rows, int64_t nrows, GrError *err)
 {
 	GrRowShape	shape = gr_wide_shape(sink->options.shape);
+	GrGram		gram = {.hi = sink->hi,.lo = sink->lo,.shift = sink->shift,.nfeatures = shape.nfeatures};
 
-	return gr_gram_add_polling(sink->hi, sink->lo, rows, nrows, shape, sink->shift, sink->scratch,
-							   gr_gram_lanes(shape.nfeatures), &sink->poll) ||
+	return gr_gram_add_polling(&gram, rows, nrows, shape, sink->scratch, gr_gram_lanes(shape.nfeatures),
+							   &sink->poll) ||
 		gr_fail(err, GR_CANCELED, 0, "Gram matrix");
 }
 
@@ -241,13 +243,13 @@ cpu_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 }
 
 static bool
-cpu_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+cpu_sink_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 {
 	size_t		nbytes = (size_t) gr_triangle(gr_norder(sink->options.shape.nfeatures)) * sizeof(double);
 
 	(void) err;
-	memcpy(hi, sink->hi, nbytes);
-	memcpy(lo, sink->lo, nbytes);
+	memcpy(triangle.hi, sink->hi, nbytes);
+	memcpy(triangle.lo, sink->lo, nbytes);
 	return true;
 }
 

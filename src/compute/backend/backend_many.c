@@ -203,10 +203,10 @@ many_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor,
 }
 
 static bool
-many_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+many_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor, double *inverse,
 					const GrHost *host, GrError *err)
 {
-	return gr_backend_cuda.solver->inverse(factor, w_hi, w_lo, divisor, inverse, host, err);
+	return gr_backend_cuda.solver->inverse(factor, w, divisor, inverse, host, err);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "compute/base/dd.h"
 #include "compute/glm/glm_row.h"
 #include "compute/glm/step_cpu.h"
+#include "compute/linalg/gram.h"
 #include "compute/linalg/gram_shift.h"
 #include "compute/project/project_cpu.h"
 
@@ -137,8 +138,8 @@ gr_gram_scratch_nbytes(GrRowShape shape)
 }
 
 bool
-gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
-					double *scratch, int max_lanes, GrPoll *poll)
+gr_gram_add_polling(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch, int max_lanes,
+					GrPoll *poll)
 {
 	static const volatile double opaque_one = 1.0;
 	const Version *version = choose_version(max_lanes);
@@ -154,7 +155,7 @@ gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, G
 		int			n = nrows - first < CHUNK_NROWS ? (int) (nrows - first) : CHUNK_NROWS;
 		int			end;
 
-		version->pack(scratch, chunk, n, norder - 1, stride, shift);
+		version->pack(scratch, chunk, n, norder - 1, stride, gram->shift);
 		if (shape.weight)
 			version->weigh(whi, wlo, scratch, n, (norder + lanes - 1) / lanes, chunk + gr_weight_at(shape), stride);
 		/* as many rows of the triangle at a time as have some work in them */
@@ -165,9 +166,9 @@ gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, G
 			for (end = i; end < norder && work < GR_POLL_WORK; end++)
 				work += (int64_t) (end + 1) * n;
 			if (shape.weight)
-				version->kernel_weighted(hi, lo, scratch, whi, wlo, n, i, end, opaque_one);
+				version->kernel_weighted(gram->hi, gram->lo, scratch, whi, wlo, n, i, end, opaque_one);
 			else
-				version->kernel(hi, lo, scratch, n, i, end, opaque_one);
+				version->kernel(gram->hi, gram->lo, scratch, n, i, end, opaque_one);
 			if (gr_poll(poll, work))
 				return false;
 		}
@@ -176,19 +177,17 @@ gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, G
 }
 
 void
-gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
-				  double *scratch, int max_lanes)
+gr_gram_add_lanes(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch, int max_lanes)
 {
 	GrPoll		poll = {.host = NULL};
 
-	(void) gr_gram_add_polling(hi, lo, rows, nrows, shape, shift, scratch, max_lanes, &poll);
+	(void) gr_gram_add_polling(gram, rows, nrows, shape, scratch, max_lanes, &poll);
 }
 
 void
-gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
-			double *scratch)
+gr_gram_add(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch)
 {
-	gr_gram_add_lanes(hi, lo, rows, nrows, shape, shift, scratch, gr_gram_lanes(shape.nfeatures));
+	gr_gram_add_lanes(gram, rows, nrows, shape, scratch, gr_gram_lanes(shape.nfeatures));
 }
 
 bool
@@ -239,15 +238,15 @@ gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, dou
 }
 
 void
-gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n)
+gr_dd_add_vector(GrDDVector to, GrDDConstVector from, int64_t n)
 {
-	gr_gram_merge_lanes(hi, lo, hi2, lo2, n, MAX_LANES);
+	gr_dd_add_vector_lanes(to, from, n, MAX_LANES);
 }
 
 void
-gr_gram_merge_lanes(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n, int max_lanes)
+gr_dd_add_vector_lanes(GrDDVector to, GrDDConstVector from, int64_t n, int max_lanes)
 {
-	choose_version(max_lanes)->merge(hi, lo, hi2, lo2, n);
+	choose_version(max_lanes)->merge(to.hi, to.lo, from.hi, from.lo, n);
 }
 
 bool
@@ -292,19 +291,20 @@ gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide)
 #define LEAST_ROOT 0x1p-535
 
 bool
-gr_gram_underflowed(const double *hi, const double *lo, int64_t order, int64_t row)
+gr_packed_underflowed(GrDDConstVector triangle, int64_t norder, int64_t row)
 {
-	double		square = hi[gr_packed(row, row)];
+	double		square = triangle.hi[gr_packed(row, row)];
 
 	if (square != 0.0)
 		return square > 0.0 && square < GR_LEAST_SQUARES;
-	for (int64_t j = 0; j < order; j++)
+	for (int64_t j = 0; j < norder; j++)
 	{
 		int64_t		k = gr_packed(j < row ? row : j, j < row ? j : row);
-		double		product = fabs(hi[k]) + fabs(lo[k]);
+		double		product = fabs(triangle.hi[k]) + fabs(triangle.lo[k]);
 
 		/* by Cauchy and Schwarz; more is what rounding has left of larger products that cancel */
-		if (j != row && product > 0.0 && product <= LEAST_ROOT * sqrt(hi[0]) * sqrt(hi[gr_packed(j, j)]))
+		if (j != row && product > 0.0 && product <= LEAST_ROOT * sqrt(triangle.hi[0]) *
+			sqrt(triangle.hi[gr_packed(j, j)]))
 			return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/linalg/gram.h"
 #include "compute/linalg/gram_shift.h"
 
 /* Single rows made float8 at a time, bytes */
@@ -59,30 +60,47 @@ wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64
 	return s->wide;
 }
 
+/* Finishes the sink and adds the rows before it began anew. */
+static bool
+finish_sink(GrShiftedGram *s, GrGram *gram, GrError *err)
+{
+	GrDDVector	triangle = {gram->hi, gram->lo};
+
+	if (!s->ops->finish(s->sink, triangle, err))
+		return false;
+	if (s->earlier != NULL)
+	{
+		GrGram		earlier = gr_gram_at(s->earlier, s->shape.nfeatures);
+
+		gr_dd_add_vector(triangle, gr_gram_triangle(&earlier), gr_gram_nentries(s->shape.nfeatures));
+	}
+	memcpy(gram->shift, s->shift, (size_t) gr_nterms(s->shape.nfeatures) * sizeof(double));
+	return true;
+}
+
 /* Translates the sums so far to the narrowed shift and keeps them; begins the sink anew about that shift. */
 static bool
 begin_anew(GrShiftedGram *s, GrError *err)
 {
 	int			p = s->shape.nfeatures;
-	int64_t		triangle = gr_triangle(gr_norder(p));
-	size_t		nbytes = 2 * (size_t) triangle * sizeof(double);
+	size_t		nbytes = gr_gram_ndoubles(p) * sizeof(double);
 	double	   *sums = malloc(nbytes);
+	GrGram		gram;
 
 	if (sums == NULL)
 	{
 		err->bytes_needed = nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
 	}
-	if (!s->ops->finish(s->sink, sums, sums + triangle, err))
+	gram = gr_gram_at(sums, p);
+	if (!finish_sink(s, &gram, err))
 	{
 		free(sums);
 		return false;
 	}
-	if (s->earlier != NULL)
-		gr_gram_merge(sums, sums + triangle, s->earlier, s->earlier + triangle, triangle);
 	free(s->earlier);
 	s->earlier = sums;
-	if (!gr_gram_translate(sums, sums + triangle, p, s->shift, s->narrowed, &s->poll))
+	if (!gr_gram_translate(&gram, s->narrowed, &s->poll))
 		return gr_fail(err, GR_CANCELED, 0, "Gram matrix");
 	memcpy(s->shift, s->narrowed, (size_t) gr_nterms(p) * sizeof(double));
 	s->shifted = gr_shift_any(s->shift, p);
@@ -130,14 +148,7 @@ gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 }
 
 bool
-gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrError *err)
+gr_shifted_finish(GrShiftedGram *s, GrGram *gram, GrError *err)
 {
-	int64_t		triangle = gr_triangle(gr_norder(s->shape.nfeatures));
-
-	if (!s->ops->finish(s->sink, hi, lo, err))
-		return false;
-	if (s->earlier != NULL)
-		gr_gram_merge(hi, lo, s->earlier, s->earlier + triangle, triangle);
-	memcpy(shift, s->shift, (size_t) gr_nterms(s->shape.nfeatures) * sizeof(double));
-	return true;
+	return finish_sink(s, gram, err);
 }

@@ -5,6 +5,7 @@
 #define GPUREG_SHIFTED_GRAM_H
 
 #include "compute/backend/backend.h"
+#include "compute/linalg/gram.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,7 +27,7 @@ typedef struct GrShiftedGram
 	double	   *narrowed;		/* likewise */
 	double	   *wide;			/* single rows as float8, wide_nrows of them; NULL where they come so */
 	int64_t		wide_nrows;
-	double	   *earlier;		/* triangles hi and lo, about shift: of rows before the sink began anew; NULL: none */
+	double	   *earlier;		/* a GrGram about shift, of rows before the sink began anew; NULL: none */
 	GrPoll		poll;
 } GrShiftedGram;
 
@@ -40,8 +41,8 @@ extern bool gr_shifted_begin(GrShiftedGram *s, const GrSinkOps *ops, GrSink *sin
 /* The sink's send */
 extern bool gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err);
 
-/* The sink's finish; and the sums' shift: the features', then the response's */
-extern bool gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrError *err);
+/* The sink's finish: writes the numbers of gram, with room for the sink's features, and leaves its counts alone. */
+extern bool gr_shifted_finish(GrShiftedGram *s, GrGram *gram, GrError *err);
 
 /* Frees what is s's own. */
 extern void gr_shifted_end(GrShiftedGram *s);

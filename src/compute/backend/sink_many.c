@@ -209,24 +209,26 @@ many_restart(GrSink *sink, const double *shift, GrError *err)
 }
 
 static bool
-many_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+many_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 {
 	ManySink   *many = many_of(sink);
 	int64_t		n = gr_triangle(gr_norder(many->shape.nfeatures));
 	size_t		nbytes = 2 * (size_t) n * sizeof(double);
-	double	   *other = many->n > 1 ? malloc(nbytes) : NULL;
+	double	   *room = many->n > 1 ? malloc(nbytes) : NULL;
+	GrDDVector	other;
 	bool		ok;
 
-	if (many->n > 1 && other == NULL)
+	if (many->n > 1 && room == NULL)
 		return fail_memory(err, nbytes, "Gram matrix");
-	ok = many->ops->finish(many->parts[0].sink, hi, lo, err);
+	ok = many->ops->finish(many->parts[0].sink, triangle, err);
 	for (int i = 1; ok && i < many->n; i++)
 	{
-		ok = many->ops->finish(many->parts[i].sink, other, other + n, err);
+		other = (GrDDVector) {room, room + n};
+		ok = many->ops->finish(many->parts[i].sink, other, err);
 		if (ok)
-			gr_gram_merge(hi, lo, other, other + n, n);
+			gr_dd_add_vector(triangle, gr_dd_from(other, 0), n);
 	}
-	free(other);
+	free(room);
 	return ok;
 }
 

@@ -151,34 +151,6 @@ gr_packed(int64_t i, int64_t j)
 	return i * (i + 1) / 2 + j;
 }
 
-/*
- * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows, less shift (of (x, y); NULL:
- * none), to a packed triangle. The result depends on the rows and on how they are split over calls, not on the
- * processor; hi and lo stay normalised. Overflow leaves entries that are not finite. scratch has
- * gr_gram_scratch_nbytes(nfeatures) bytes.
- */
-extern void gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
-						const double *shift, double *scratch);
-extern size_t gr_gram_scratch_nbytes(GrRowShape shape);
-
-/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
-							  const double *shift, double *scratch, int max_lanes);
-
-/* The lanes that gr_gram_add() uses on this processor; the bits are the same with any. */
-extern int	gr_gram_lanes(int nfeatures);
-
-/* The same, polling: false if the host asked to stop, and then the sums are of no use. */
-extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
-								const double *shift, double *scratch, int max_lanes, GrPoll *poll);
-
-/* hi + lo += hi2 + lo2, n entries, each gr_dd_add()'s bits */
-extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n);
-
-/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern void gr_gram_merge_lanes(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n,
-								int max_lanes);
-
 /* True if all are finite; else *column (0-based, < ncols) is that of the first value that isn't, row by row. */
 extern bool gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column);
 
@@ -187,16 +159,6 @@ extern void gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, dou
 
 /* False if a column's sum of squares isn't finite; *column is then its place in a row, 0-based. */
 extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);
-
-/* Sums of squares below this have lost digits: DBL_MIN * 2^110, below which low halves of exact products underflow. */
-#define GR_LEAST_SQUARES 2.9e-275
-
-/*
- * True if the sum of squares at that row of a packed triangle of order rows is too small to have its digits: below
- * GR_LEAST_SQUARES, but not 0; or 0 where the column has other values than 0, whose squares underflowed. The column's
- * products with others tell that: they are no larger than such values give, and not 0.
- */
-extern bool gr_gram_underflowed(const double *hi, const double *lo, int64_t order, int64_t row);
 
 #ifdef __cplusplus
 }

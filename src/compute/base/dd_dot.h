@@ -7,6 +7,10 @@
 #include "compute/base/compute.h"
 #include "compute/base/dd.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Entries hi[k] + lo[k], with |lo[k]| <= ulp(hi[k]) / 2. */
 typedef struct GrDDVector
 {
@@ -29,6 +33,12 @@ extern GrDD gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, in
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern GrDD gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude,
 								  int max_lanes);
+
+/* to += from, n entries, each gr_dd_add()'s bits */
+extern void gr_dd_add_vector(GrDDVector to, GrDDConstVector from, int64_t n);
+
+/* gr_dd_add_vector() on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
+extern void gr_dd_add_vector_lanes(GrDDVector to, GrDDConstVector from, int64_t n, int max_lanes);
 
 /*
  * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double.
@@ -68,4 +78,7 @@ gr_dd_from(GrDDVector v, int64_t k)
 	return r;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif							/* GPUREG_DD_DOT_H */

@@ -6,7 +6,6 @@
 
 #include "compute/base/dd.h"
 #include "compute/design/design_moves.h"
-#include "compute/linalg/gram_shift.h"
 
 #define ENTRY_WORK 8
 
@@ -162,36 +161,33 @@ at(int64_t i, int64_t j)
 
 /* Entry at k less weight times that at from */
 static inline void
-subtract(double *hi, double *lo, int64_t k, int64_t from, GrDD weight)
+subtract(GrDDVector triangle, int64_t k, int64_t from, GrDD weight)
 {
-	GrDD		g = gr_dd_sub((GrDD) {hi[k], lo[k]}, gr_dd_mul(weight, (GrDD) {hi[from], lo[from]}));
-
-	hi[k] = g.hi;
-	lo[k] = g.lo;
+	gr_dd_set(triangle, k, gr_dd_sub(gr_dd_get(triangle, k), gr_dd_mul(weight, gr_dd_get(triangle, from))));
 }
 
 /*
  * A feature about a center, less weight times each term that it is moved to, which are right already, is that wanted.
  */
 bool
-gr_gram_move(double *hi, double *lo, double *shift, int nfeatures, const GrTermMoves *moves, GrPoll *poll)
+gr_gram_move(GrGram *gram, const GrTermMoves *moves, GrPoll *poll)
 {
-	int64_t		norder = gr_norder(nfeatures);
+	int64_t		norder = gr_norder(gram->nfeatures);
+	GrDDVector	triangle = {gram->hi, gram->lo};
 
-	if (gr_shift_any(shift, nfeatures) && !gr_gram_translate(hi, lo, nfeatures, shift, NULL, poll))
+	if (gr_gram_is_shifted(gram) && !gr_gram_translate(gram, NULL, poll))
 		return false;
-	memset(shift, 0, (size_t) gr_nterms(nfeatures) * sizeof(double));
 	for (int64_t n = 0; n < moves->n; n++)
 	{
 		const GrTermMove *move = &moves->move[n];
 		GrDD		weight = {move->hi, move->lo};
 
 		/* z z is z z - w z t, and then less w times the new z t */
-		subtract(hi, lo, at(move->from, move->from), at(move->from, move->to), weight);
+		subtract(triangle, at(move->from, move->from), at(move->from, move->to), weight);
 		for (int64_t k = 0; k < norder; k++)
 			if (k != move->from)
-				subtract(hi, lo, at(move->from, k), at(move->to, k), weight);
-		subtract(hi, lo, at(move->from, move->from), at(move->from, move->to), weight);
+				subtract(triangle, at(move->from, k), at(move->to, k), weight);
+		subtract(triangle, at(move->from, move->from), at(move->from, move->to), weight);
 		if (gr_poll(poll, ENTRY_WORK * norder))
 			return false;
 	}

@@ -9,6 +9,7 @@
 #define GPUREG_DESIGN_MOVES_H
 
 #include "compute/design/design.h"
+#include "compute/linalg/gram.h"
 #include "compute/linalg/ols_factor.h"
 
 #ifdef __cplusplus
@@ -23,11 +24,10 @@ extern "C" {
 extern bool gr_design_moves(const GrDesign *design, GrMemory memory, GrTermMoves *moves);
 
 /*
- * The packed triangle of (1, features, y) about shift becomes that of the terms that moves lead to; shift becomes 0.
- * What conditioned the sums well is lost. False if the host asked to stop.
+ * Makes gram, of a design's features, the matrix of the terms that moves lead to, about 0. What conditioned the sums
+ * well is lost. Returns false if the host asked to stop.
  */
-extern bool gr_gram_move(double *hi, double *lo, double *shift, int nfeatures, const GrTermMoves *moves,
-						 GrPoll *poll);
+extern bool gr_gram_move(GrGram *gram, const GrTermMoves *moves, GrPoll *poll);
 
 #ifdef __cplusplus
 }

@@ -43,15 +43,16 @@ carve_path(GrLogitPath *path, const GrLogitPathOptions *options, GrArena *arena)
 {
 	int64_t		p = options->shape.nfeatures;
 	double	  **vectors[] = {
-		&path->shift, &path->no_shift, &path->deviation, &path->penalty1, &path->penalty2, &path->beta, &path->anchor,
+		&path->shift, &path->deviation, &path->penalty1, &path->penalty2, &path->beta, &path->anchor,
 		&path->solved, &path->gradient, &path->coef
 	};
 
 	for (size_t k = 0; k < sizeof(vectors) / sizeof(vectors[0]); k++)
 		*vectors[k] = gr_carve_doubles(arena, p + 2);
 	path->sums = gr_carve_doubles(arena, (int64_t) gr_pass_nsums(GR_PASS_EXACT, (int) p));
-	path->hi = gr_carve_doubles(arena, gr_triangle(p + 2));
-	path->lo = gr_carve_doubles(arena, gr_triangle(p + 2));
+	path->gram = (GrGram) {.shift = path->shift,.nfeatures = (int) p};
+	path->gram.hi = gr_carve_doubles(arena, gr_triangle(p + 2));
+	path->gram.lo = gr_carve_doubles(arena, gr_triangle(p + 2));
 	path->workspace = gr_carve(arena, gr_path_workspace_nbytes((int) p, options->net.intercept));
 }
 
@@ -92,11 +93,17 @@ gr_logit_path_begin(GrLogitPath *path, const GrLogitPathOptions *options, void *
 	path->p = options->shape.nfeatures;
 	carve_path(path, options, &arena);
 	memset(path->shift, 0, nbytes);
-	memset(path->no_shift, 0, nbytes);
 	memset(path->beta, 0, nbytes);
 	path->lambda = INFINITY;
 	path->curvature = 1;
 	ask(path, GR_PASS_EXACT);
+}
+
+/* The triangle of the sums at the anchor */
+static inline GrDDVector
+gram_of(const GrLogitPath *path)
+{
+	return (GrDDVector) {path->gram.hi, path->gram.lo};
 }
 
 /* Takes X'WX and X'r from an EXACT pass, whose matrix has a row of ones before all others. */
@@ -111,10 +118,10 @@ take_exact(GrLogitPath *path)
 	for (int64_t i = 1; i <= t + 1; i++)
 		for (int64_t j = 1; j <= i; j++, k++)
 		{
-			path->hi[k] = hi[gr_packed(i, j)];
-			path->lo[k] = lo[gr_packed(i, j)];
+			path->gram.hi[k] = hi[gr_packed(i, j)];
+			path->gram.lo[k] = lo[gr_packed(i, j)];
 		}
-	path->square = path->hi[gr_triangle(t + 1) - 1];
+	path->square = path->gram.hi[gr_triangle(t + 1) - 1];
 }
 
 /* ... and from a FAST one, which doesn't tell the working residuals' squares: those of an EXACT pass will do */
@@ -124,11 +131,11 @@ take_fast(GrLogitPath *path)
 	int64_t		t = gr_nterms(path->p);
 	const double *gradient = path->sums + GR_SUM_HEAD;
 
-	memset(path->lo, 0, (size_t) gr_triangle(t + 1) * sizeof(double));
-	memcpy(path->hi, gradient + 2 * t, (size_t) gr_triangle(t) * sizeof(double));
-	memcpy(path->hi + gr_triangle(t), gradient, (size_t) t * sizeof(double));
-	memcpy(path->lo + gr_triangle(t), gradient + t, (size_t) t * sizeof(double));
-	path->hi[gr_triangle(t + 1) - 1] = path->square;
+	memset(path->gram.lo, 0, (size_t) gr_triangle(t + 1) * sizeof(double));
+	memcpy(path->gram.hi, gradient + 2 * t, (size_t) gr_triangle(t) * sizeof(double));
+	memcpy(path->gram.hi + gr_triangle(t), gradient, (size_t) t * sizeof(double));
+	memcpy(path->gram.lo + gr_triangle(t), gradient + t, (size_t) t * sizeof(double));
+	path->gram.hi[gr_triangle(t + 1) - 1] = path->square;
 }
 
 /* The working response is X beta + r / w: its products with all follow. */
@@ -137,11 +144,11 @@ add_response(GrLogitPath *path)
 {
 	int64_t		t = gr_nterms(path->p);
 	int64_t		last = gr_triangle(t);
-	GrDD		square = {path->hi[last + t], path->lo[last + t]};
+	GrDD		square = gr_dd_get(gram_of(path), last + t);
 
 	for (int64_t a = 0; a < t; a++)
 	{
-		GrDD		r = {path->hi[last + a], path->lo[last + a]};
+		GrDD		r = gr_dd_get(gram_of(path), last + a);
 		GrDD		product = r;
 
 		path->gradient[a] = r.hi;
@@ -150,17 +157,15 @@ add_response(GrLogitPath *path)
 			int64_t		k = a >= b ? gr_packed(a, b) : gr_packed(b, a);
 
 			if (path->anchor[b] != 0)
-				product = gr_dd_add(product, gr_dd_mul_d((GrDD) {path->hi[k], path->lo[k]}, path->anchor[b]));
+				product = gr_dd_add(product, gr_dd_mul_d(gr_dd_get(gram_of(path), k), path->anchor[b]));
 		}
 		square = gr_dd_add(square, gr_dd_mul_d(gr_dd_add(product, r), path->anchor[a]));
-		path->hi[last + a] = product.hi;
-		path->lo[last + a] = product.lo;
+		gr_dd_set(gram_of(path), last + a, product);
 	}
 	/* of a FAST pass it is no more than about right, and serves to scale */
 	if (path->rounded && !(square.hi > 0))
 		square = gr_dd(1);
-	path->hi[last + t] = square.hi;
-	path->lo[last + t] = square.lo;
+	gr_dd_set(gram_of(path), last + t, square);
 }
 
 /*
@@ -177,6 +182,7 @@ solve(GrLogitPath *path, const GrHost *host, GrError *err)
 	GrPathOptions options = path->options.net;
 	GrPathPoint point;
 	GrPath		net;
+	GrGram		about_0 = path->gram;	/* the shift is the pass's alone: the path is of the features less it */
 	double		alpha = fmax(options.alpha, GR_PATH_LEAST_ALPHA);
 	double		lambda = path->lambda;
 	int			n = 1;
@@ -185,9 +191,10 @@ solve(GrLogitPath *path, const GrHost *host, GrError *err)
 	options.deviation = path->deviation;
 	options.total = path->weights;
 	options.rounded = path->rounded;
+	about_0.shift = NULL;
 	if (isinf(lambda))
 		options.alpha = 1;
-	ok = gr_path_open(&net, &options, path->hi, path->lo, path->no_shift, path->p, path->workspace, host, err) &&
+	ok = gr_path_open(&net, &options, &about_0, path->workspace, host, err) &&
 		gr_path_resume(&net, lambda, path->anchor + 1, err);
 	if (ok && isinf(lambda))
 		ok = gr_path_grid(&net, 0.5, &n, &lambda, err);
@@ -217,13 +224,13 @@ spread(const GrLogitPath *path, const double *b, bool centred)
 		if (b[i] == 0)
 			continue;
 		for (int64_t j = centred ? 1 : 0; j < i; j++)
-			product += 2 * path->hi[gr_packed(i, j)] * b[j];
-		sum += b[i] * (product + path->hi[gr_packed(i, i)] * b[i]);
-		first += path->hi[gr_packed(i, 0)] * b[i];
+			product += 2 * path->gram.hi[gr_packed(i, j)] * b[j];
+		sum += b[i] * (product + path->gram.hi[gr_packed(i, i)] * b[i]);
+		first += path->gram.hi[gr_packed(i, 0)] * b[i];
 	}
 	if (centred && path->options.net.intercept)
-		sum -= first * first / path->hi[0];
-	return sum > 0 ? sum / path->hi[0] : 0;
+		sum -= first * first / path->gram.hi[0];
+	return sum > 0 ? sum / path->gram.hi[0] : 0;
 }
 
 /* N times the penalty of coefficients, but at an infinite lambda, where there are none that have one */
@@ -266,7 +273,7 @@ end_lambda(GrLogitPath *path, bool converged)
 		path->beta[j] = path->solved[j] - path->anchor[j];
 		deviance -= 2 * path->beta[j] * path->gradient[j];
 	}
-	deviance += path->hi[0] * spread(path, path->beta, false);
+	deviance += path->gram.hi[0] * spread(path, path->beta, false);
 	for (int j = 0; j < p; j++)
 	{
 		double		b = path->solved[j + 1];
@@ -346,14 +353,14 @@ static void
 find_deviations(GrLogitPath *path)
 {
 	const GrPathOptions *net = &path->options.net;
-	GrDD		total = {path->hi[0], path->lo[0]};
+	GrDD		total = gr_dd_get(gram_of(path), 0);
 	double		sum = 0;
 
 	for (int j = 0; j < path->p; j++)
 		sum += net->penalty == NULL || isinf(net->penalty[j]) ? 1 : net->penalty[j];
 	for (int j = 0; j < path->p; j++)
 	{
-		GrDD		square = gr_path_spread(path->hi, path->lo, path->shift, j, total);
+		GrDD		square = gr_path_spread(&path->gram, j);
 		double		sd = sqrt(gr_dd_to_double(gr_dd_div(square, total)));
 		double		own = net->standardize ? sd : 1;
 
@@ -372,28 +379,26 @@ move_to_mean(GrLogitPath *path)
 {
 	int64_t		t = gr_nterms(path->p);
 	int64_t		last = gr_triangle(t);
-	GrDD		total = {path->hi[0], path->lo[0]};
+	GrDD		total = gr_dd_get(gram_of(path), 0);
 	/* the mean less 1/2 */
-	GrDD		away = gr_dd_div((GrDD) {path->hi[last], path->lo[last]}, gr_dd_scale(total, 4));
+	GrDD		away = gr_dd_div(gr_dd_get(gram_of(path), last), gr_dd_scale(total, 4));
 	GrDD		share = gr_dd_sub(gr_dd(1), gr_dd_scale(gr_dd_mul(away, away), 4));
 	double		mean = 0.5 + away.hi;
 	double		explained = mean * log1p(2 * away.hi) + (1 - mean) * log1p(-2 * away.hi);
 
 	for (int64_t a = 0; a < t; a++)
 	{
-		GrDD		sum = {path->hi[gr_packed(a, 0)], path->lo[gr_packed(a, 0)]};
-		GrDD		r = {path->hi[last + a], path->lo[last + a]};
+		GrDD		sum = gr_dd_get(gram_of(path), gr_packed(a, 0));
+		GrDD		r = gr_dd_get(gram_of(path), last + a);
 
 		r = gr_dd_sub(r, gr_dd_scale(gr_dd_mul(sum, away), 4));
-		path->hi[last + a] = r.hi;
-		path->lo[last + a] = r.lo;
+		gr_dd_set(gram_of(path), last + a, r);
 	}
 	for (int64_t k = 0; k < last; k++)
 	{
-		GrDD		g = gr_dd_mul((GrDD) {path->hi[k], path->lo[k]}, share);
+		GrDD		g = gr_dd_mul(gr_dd_get(gram_of(path), k), share);
 
-		path->hi[k] = g.hi;
-		path->lo[k] = g.lo;
+		gr_dd_set(gram_of(path), k, g);
 	}
 	path->anchor[0] = log1p(2 * away.hi) - log1p(-2 * away.hi);
 	path->deviance -= 2 * path->weights * explained;
@@ -407,16 +412,16 @@ take_first(GrLogitPath *path, const GrHost *host, GrError *err)
 	if (!gr_can_fit(GR_BINOMIAL, path->sums[GR_SUM_NROWS], path->sums[GR_SUM_NONES], err))
 		return false;
 	take_exact(path);
-	if (!gr_gram_finite(path->hi, path->p, &column))
+	if (!gr_gram_finite(path->gram.hi, path->p, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column, "%s", "");
 	if (path->options.net.intercept && !path->far &&
-		gr_shift_by_sums(path->shift, path->hi, path->lo, path->p, FAR_SPREADS))
+		gr_gram_choose_shift(&path->gram, FAR_SPREADS, path->shift))
 	{
 		path->far = true;
 		ask(path, GR_PASS_EXACT);
 		return true;
 	}
-	path->weights = 4 * path->hi[0];
+	path->weights = 4 * path->gram.hi[0];
 	path->begun = true;
 	find_deviations(path);
 	memset(path->anchor, 0, (size_t) (path->p + 1) * sizeof(double));

@@ -63,7 +63,6 @@ typedef struct GrLogitPath
 	bool		begun;			/* deviations and the model without features are known */
 	bool		far;			/* a shift was chosen, and the first pass made again */
 	double	   *shift;			/* p + 1, the last one 0 */
-	double	   *no_shift;		/* p + 1 */
 	double	   *deviation;		/* p: s_j, also where features aren't standardised; 0: it doesn't vary */
 	double	   *penalty1;		/* p: pf_j s_j, pf_j s_j^2 */
 	double	   *penalty2;
@@ -75,8 +74,7 @@ typedef struct GrLogitPath
 	double	   *solved;			/* the minimum of that one's quadratic */
 	double		deviance;		/* at the anchor */
 	double	   *gradient;		/* p + 1: X'r at the anchor */
-	double	   *hi;				/* the packed triangle of (1, x, y): X'WX at the anchor, y the working response */
-	double	   *lo;
+	GrGram		gram;			/* X'WX at the anchor, y the working response; its shift is the path's */
 	bool		rounded;		/* that is of a FAST pass */
 	double		square;			/* of an EXACT pass, the last one: the sum of the working residuals' squares */
 	double		length;			/* of the last step at this lambda; 0: there was none */

@@ -9,7 +9,6 @@
 
 #include "compute/base/arena.h"
 #include "compute/enet/path_dd.h"
-#include "compute/linalg/gram_shift.h"
 #include "compute/linear/ols.h"
 
 /*
@@ -84,9 +83,9 @@ carve_path(GrPath *path, int64_t p, bool intercept, GrArena *arena)
 	{
 		GrDDVector	moved = gr_carve_dd(arena, gr_triangle(p + 2));
 
-		path->hi = moved.hi;
-		path->lo = moved.lo;
-		path->shift = gr_carve_doubles(arena, p + 1);
+		path->gram.hi = moved.hi;
+		path->gram.lo = moved.lo;
+		path->gram.shift = gr_carve_doubles(arena, p + 1);
 	}
 }
 
@@ -106,35 +105,25 @@ gr_path_workspace_nbytes(int nfeatures, bool intercept)
 
 /* The sums that are solved: the caller's, which have any shift in the intercept, or, without one, such about 0 */
 static bool
-take_sums(GrPath *path, const double *hi, const double *lo, const double *shift, GrError *err)
+take_sums(GrPath *path, const GrGram *gram, GrError *err)
 {
-	size_t		nbytes = (size_t) gr_triangle(path->p + 2) * sizeof(double);
-
 	if (path->intercept)
-	{
-		path->hi = hi;
-		path->lo = lo;
-		path->shift = shift;
-		return true;
-	}
-	memcpy((double *) path->hi, hi, nbytes);
-	memcpy((double *) path->lo, lo, nbytes);
-	memset((double *) path->shift, 0, (size_t) (path->p + 1) * sizeof(double));
-	if (gr_gram_translate((double *) path->hi, (double *) path->lo, path->p, shift, NULL, &path->poll))
-		return true;
-	return gr_fail(err, GR_CANCELED, 0, "elastic net");
+		path->gram = *gram;
+	else if (!gr_gram_copy_about(&path->gram, gram, NULL, &path->poll))
+		return gr_fail(err, GR_CANCELED, 0, "elastic net");
+	return true;
 }
 
 GrDD
-gr_path_spread(const double *hi, const double *lo, const double *shift, int k, GrDD total)
+gr_path_spread(const GrGram *gram, int k)
 {
-	int64_t		row = gr_triangle(k + 1);
-	int64_t		own = row + k + 1;
-	GrDD		sum = {hi[row], lo[row]};
-	GrDD		square = {hi[own], lo[own]};
+	GrDD		total = gr_gram_entry(gram, 0, 0);
+	double		shift = gr_gram_shift_of(gram, k + 1);
+	GrDD		sum = gr_gram_entry(gram, k + 1, 0);
+	GrDD		square = gr_gram_entry(gram, k + 1, k + 1);
 	GrDD		spread = gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), total));
 	double		rounding = fmax(GR_ALIAS_TOLERANCE * square.hi,
-								GR_ROUNDING_TOLERANCE * (square.hi + total.hi * shift[k] * shift[k]));
+								GR_ROUNDING_TOLERANCE * (square.hi + total.hi * shift * shift));
 
 	return spread.hi > rounding ? spread : gr_dd(0);
 }
@@ -143,13 +132,12 @@ gr_path_spread(const double *hi, const double *lo, const double *shift, int k, G
 static bool
 scale_column(GrPath *path, int k, GrError *err)
 {
-	int64_t		row = gr_triangle(k + 1);
-	int64_t		last = gr_triangle(path->p + 1);
-	GrDD		square = {path->hi[row + k + 1], path->lo[row + k + 1]};
-	GrDD		sum = {path->hi[row], path->lo[row]};
+	const GrGram *gram = &path->gram;
+	GrDD		square = gr_gram_entry(gram, k + 1, k + 1);
+	GrDD		sum = gr_gram_entry(gram, k + 1, 0);
 
 	if (!isfinite(square.hi) || !isfinite(sum.hi) || square.hi < 0 ||
-		gr_gram_underflowed(path->hi, path->lo, (int64_t) path->p + 2, k + 1))
+		gr_packed_underflowed(gr_gram_triangle(gram), (int64_t) path->p + 2, k + 1))
 		return gr_fail(err, GR_OUT_OF_RANGE, k, "%s", "");
 	if (!path->intercept)
 		sum = gr_dd(0);
@@ -160,24 +148,19 @@ scale_column(GrPath *path, int k, GrError *err)
 	gr_dd_set(path->diagonal, k, square.hi > 0 ? square : gr_dd(0));
 	path->norm[k] = square.hi > 0 ? sqrt(square.hi) : 0;
 	if (k < path->p)
-	{
-		GrDD		product = {path->hi[last + k + 1], path->lo[last + k + 1]};
-
-		gr_dd_set(path->response, k, product);
-	}
+		gr_dd_set(path->response, k, gr_gram_entry(gram, path->p + 1, k + 1));
 	return true;
 }
 
 /* The standard deviation of column k, scaled as it is; 0 of one that doesn't vary */
 static GrDD
-deviation_of(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift,
-			 int k)
+deviation_of(const GrPath *path, const GrPathOptions *options, const GrGram *gram, int k)
 {
 	GrDD		spread;
 
 	if (options->deviation != NULL)
 		return gr_dd((k < path->p ? options->deviation[k] : 1) * path->scale[k]);
-	spread = gr_path_spread(hi, lo, shift, k, path->total);
+	spread = gr_path_spread(gram, k);
 	return square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[k]), path->scale[k]), path->total));
 }
 
@@ -186,21 +169,21 @@ deviation_of(const GrPath *path, const GrPathOptions *options, const double *hi,
  * root of its mean square. It is 0 if the response is constant, or 0 in all rows.
  */
 static GrDD
-response_unit(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
+response_unit(const GrPath *path, const GrPathOptions *options, const GrGram *gram)
 {
 	if (path->intercept || options->deviation != NULL)
-		return deviation_of(path, options, hi, lo, shift, path->p);
+		return deviation_of(path, options, gram, path->p);
 	return square_root(gr_dd_div(gr_dd_get(path->diagonal, path->p), path->total));
 }
 
 /* The penalties at a lambda of 1: pf N s_j, and pf N s_j^2 / s_y */
 static void
-set_units(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
+set_units(GrPath *path, const GrPathOptions *options, const GrGram *gram)
 {
 	int			p = path->p;
 	GrDD		sum = gr_dd(0);
 	GrDD		n = options->deviation == NULL ? path->total : gr_dd(options->total);
-	GrDD		response_sd = response_unit(path, options, hi, lo, shift);
+	GrDD		response_sd = response_unit(path, options, gram);
 
 	path->response_varies = response_sd.hi > 0;
 	for (int j = 0; j < p; j++)
@@ -212,7 +195,7 @@ set_units(GrPath *path, const GrPathOptions *options, const double *hi, const do
 	for (int j = 0; j < p; j++)
 	{
 		double		factor = options->penalty == NULL ? 1 : options->penalty[j];
-		GrDD		deviation = deviation_of(path, options, hi, lo, shift, j);
+		GrDD		deviation = deviation_of(path, options, gram, j);
 		GrDD		own = options->standardize ? deviation : gr_dd(path->scale[j]);
 		GrDD		unit = gr_dd_mul(own, gr_dd_div(gr_dd_mul_d(n, isinf(factor) ? 1 : factor),
 													gr_dd_div(sum, gr_dd(p))));
@@ -241,10 +224,10 @@ set_products(GrPath *path)
 }
 
 bool
-gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift,
-			 int nfeatures, void *workspace, const GrHost *host, GrError *err)
+gr_path_open(GrPath *path, const GrPathOptions *options, const GrGram *gram, void *workspace, const GrHost *host,
+			 GrError *err)
 {
-	int			p = nfeatures;
+	int			p = gram->nfeatures;
 	GrArena		arena = gr_arena_on_lines(workspace);
 
 	memset(path, 0, sizeof(*path));
@@ -252,7 +235,7 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	path->alpha = options->alpha;
 	path->intercept = options->intercept;
 	path->poll.host = host;
-	path->total = (GrDD) {hi[0], lo[0]};
+	path->total = gr_gram_entry(gram, 0, 0);
 	path->lambda = INFINITY;
 	path->rounded = options->rounded;
 	path->exact = p <= MOST_EXACT && path->alpha == 1;
@@ -261,13 +244,13 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	carve_path(path, p, path->intercept, &arena);
 	if (!(path->total.hi > 0) || !isfinite(path->total.hi))
 		return gr_fail(err, GR_OUT_OF_RANGE, p, "%s", "");
-	if (!take_sums(path, hi, lo, shift, err))
+	if (!take_sums(path, gram, err))
 		return false;
 	for (int k = 0; k <= p; k++)
 		if (!scale_column(path, k, err))
 			return false;
 	set_products(path);
-	set_units(path, options, hi, lo, shift);
+	set_units(path, options, gram);
 	for (int j = 0; j < p; j++)
 	{
 		gr_dd_set(path->b, j, gr_dd(0));
@@ -395,9 +378,9 @@ static bool
 give_coefficients(const GrPath *path, double *coef, GrError *err)
 {
 	int			p = path->p;
-	int64_t		last = gr_triangle(p + 1);
-	GrDD		constant = gr_dd_add(gr_dd(path->shift[p]),
-									 gr_dd_div((GrDD) {path->hi[last], path->lo[last]}, path->total));
+	const GrGram *gram = &path->gram;
+	GrDD		constant = gr_dd_add(gr_dd(gr_gram_shift_of(gram, p + 1)),
+									 gr_dd_div(gr_gram_entry(gram, p + 1, 0), path->total));
 
 	for (int j = 0; j < p; j++)
 	{
@@ -413,7 +396,7 @@ give_coefficients(const GrPath *path, double *coef, GrError *err)
 		{
 			GrDD		mean = gr_dd_div(gr_dd_get(path->sums, j), path->total);
 
-			constant = gr_dd_sub(constant, gr_dd_mul(b, gr_dd_add(gr_dd(path->shift[j]), mean)));
+			constant = gr_dd_sub(constant, gr_dd_mul(b, gr_dd_add(gr_dd(gr_gram_shift_of(gram, j + 1)), mean)));
 		}
 	}
 	if (!path->intercept)
@@ -480,12 +463,12 @@ gr_path_least_pivot(const GrPath *path)
 }
 
 double
-gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatures, bool intercept, const double *coef,
-			double *work)
+gr_path_rss(const GrGram *gram, bool intercept, const double *coef, double *work)
 {
+	int			nfeatures = gram->nfeatures;
 	const double *b = coef + (intercept ? 1 : 0);
 	GrDDVector	z = {work, work + nfeatures + 2};
-	GrDD		first = gr_dd_sub(gr_dd(shift[nfeatures]), gr_dd(intercept ? coef[0] : 0));
+	GrDD		first = gr_dd_sub(gr_dd(gr_gram_shift_of(gram, nfeatures + 1)), gr_dd(intercept ? coef[0] : 0));
 	GrDD		rss = gr_dd(0);
 	double		magnitude;
 
@@ -494,19 +477,19 @@ gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatur
 	{
 		gr_dd_set(z, j + 1, gr_dd(-b[j]));
 		if (b[j] != 0)
-			first = gr_dd_sub(first, gr_two_prod(b[j], shift[j]));
+			first = gr_dd_sub(first, gr_two_prod(b[j], gr_gram_shift_of(gram, j + 1)));
 	}
 	gr_dd_set(z, 0, first);
 	gr_dd_set(z, nfeatures + 1, gr_dd(1));
 	for (int64_t i = 0; i < nfeatures + 2; i++)
 	{
 		int64_t		row = gr_triangle(i);
-		GrDD		own = gr_dd_mul((GrDD) {hi[row + i], lo[row + i]}, gr_dd_get(z, i));
+		GrDD		own = gr_dd_mul(gr_gram_entry(gram, i, i), gr_dd_get(z, i));
 		GrDD		sum;
 
 		if (z.hi[i] == 0)
 			continue;
-		sum = gr_dd_minus_dot(gr_dd(0), (GrDDConstVector) {hi + row, lo + row}, (GrDDConstVector) {z.hi, z.lo}, i,
+		sum = gr_dd_minus_dot(gr_dd(0), (GrDDConstVector) {gram->hi + row, gram->lo + row}, gr_dd_from(z, 0), i,
 							  &magnitude);
 		rss = gr_dd_add(rss, gr_dd_mul(gr_dd_sub(own, gr_dd_scale(sum, 2)), gr_dd_get(z, i)));
 	}

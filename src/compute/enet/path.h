@@ -31,6 +31,7 @@
 #include "compute/base/compute.h"
 #include "compute/base/dd_dot.h"
 #include "compute/enet/path_quick.h"
+#include "compute/linalg/gram.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -89,9 +90,7 @@ typedef struct GrPath
 	bool		any_positive;
 	bool		response_varies;	/* else there is no path */
 	int			nusable;		/* features that vary and aren't left out; without one there is none either */
-	const double *hi;			/* the caller's triangle, or without an intercept one about 0 */
-	const double *lo;
-	const double *shift;		/* of those sums */
+	GrGram		gram;			/* the caller's or, without an intercept, one about 0 */
 	GrDD		total;			/* N */
 	double	   *scale;			/* p + 1, the response's last */
 	double		alias_tolerance;
@@ -142,13 +141,12 @@ typedef struct GrPath
 extern size_t gr_path_workspace_nbytes(int nfeatures, bool intercept);
 
 /*
- * hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(), which must stay as they are, as must
- * workspace, of gr_path_workspace_nbytes() bytes, of which most is never touched where few features are ever active.
- * Fails with GR_OUT_OF_RANGE (where: the column) if sums of squares aren't finite or the matrix isn't one of cross
- * products, and with GR_CANCELED.
+ * Opens a path over gram, whose numbers must stay as they are, as must workspace, of gr_path_workspace_nbytes() bytes,
+ * of which most is never touched where few features are ever active. Fails with GR_OUT_OF_RANGE (where: the column) if
+ * sums of squares aren't finite or the matrix isn't one of cross products, and with GR_CANCELED.
  */
-extern bool gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo,
-						 const double *shift, int nfeatures, void *workspace, const GrHost *host, GrError *err);
+extern bool gr_path_open(GrPath *path, const GrPathOptions *options, const GrGram *gram, void *workspace,
+						 const GrHost *host, GrError *err);
 
 /*
  * Goes on at a lambda, which may be infinite, from coefficients (p, without the intercept) that are about those of its
@@ -157,8 +155,8 @@ extern bool gr_path_open(GrPath *path, const GrPathOptions *options, const doubl
  */
 extern bool gr_path_resume(GrPath *path, double lambda, const double *coef, GrError *err);
 
-/* Of column k, the response being the last: its sum of squares about its mean; 0 if that is rounding */
-extern GrDD gr_path_spread(const double *hi, const double *lo, const double *shift, int k, GrDD total);
+/* The sum of squares of column k of (x, y) about its mean; 0 if that is rounding */
+extern GrDD gr_path_spread(const GrGram *gram, int k);
 
 /*
  * glmnet's grid: from the least lambda at which no penalised coefficient is nonzero, n of them, evenly in the logarithm
@@ -182,8 +180,7 @@ extern bool gr_path_ends(const GrPath *path, const GrPathPoint *before, const Gr
  * The residual sum of squares of coefficients over rows whose sums are these (the intercept first, if there is one), as
  * z'Gz in double-double. work: 2 (nfeatures + 2) numbers
  */
-extern double gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatures, bool intercept,
-						  const double *coef, double *work);
+extern double gr_path_rss(const GrGram *gram, bool intercept, const double *coef, double *work);
 
 /* Of the active features: what is left of one, as a share of its square, that the others and the penalty don't have */
 extern double gr_path_least_pivot(const GrPath *path);

@@ -24,15 +24,13 @@ make_row(GrPath *path, int j)
 {
 	int64_t		p = path->p;
 	int64_t		start = gr_triangle(j + 1);
+	const GrGram *gram = &path->gram;
 	GrDDVector	row = path->row;
 
-	memcpy(row.hi, path->hi + start + 1, (size_t) (j + 1) * sizeof(double));
-	memcpy(row.lo, path->lo + start + 1, (size_t) (j + 1) * sizeof(double));
+	memcpy(row.hi, gram->hi + start + 1, (size_t) (j + 1) * sizeof(double));
+	memcpy(row.lo, gram->lo + start + 1, (size_t) (j + 1) * sizeof(double));
 	for (int64_t i = j + 1; i < p; i++)
-	{
-		row.hi[i] = path->hi[gr_triangle(i + 1) + j + 1];
-		row.lo[i] = path->lo[gr_triangle(i + 1) + j + 1];
-	}
+		gr_dd_set(row, i, gr_gram_entry(gram, i + 1, j + 1));
 	gr_path_centre(row, (GrDDConstVector) {path->sums.hi, path->sums.lo},
 				   gr_dd_div(gr_dd_get(path->sums, j), path->total), path->scale, path->scale[j], p);
 }

@@ -405,7 +405,10 @@ static bool
 find_null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = 1 + state->first,
+		.solver = state->options.linear_solver
+	};
 	double	   *vector = null_vector_of(fit, k);
 	int			last = state->nfull + 1;
 	double		length = length_on_edge(fit, k);
@@ -417,8 +420,7 @@ find_null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 		gr_fit_hi(fit)[gr_at(last, j + 1 + state->first)] = entry.hi;
 		gr_fit_lo(fit)[gr_at(last, j + 1 + state->first)] = entry.lo;
 	}
-	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, 0, state->workspace,
-						 state->options.linear_solver, &solved, host, err))
+	if (!gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, err))
 		return false;
 	for (int i = 0; i < fit->nterms; i++)
 	{
@@ -438,7 +440,8 @@ take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	int64_t		ones = gr_at(1, 1);
 	double		nrows = gr_fit_hi(fit)[ones];
 	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_max_rank(nrows, 0)
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = 1 + state->first,
+		.tolerance = GR_ALIAS_TOLERANCE,.solver = state->options.linear_solver,.max_rank = gr_max_rank(nrows, 0)
 	};
 
 	state->edge_deviance = deviance;
@@ -461,8 +464,7 @@ take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	if (fit->nedge == 0)
 		return state->turned_back ? try_others(fit) : ask(fit, GR_MEASURE_EDGE_STEP, 0);
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
-						 state->options.linear_solver, &solved, host, err))
+	if (!gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, err))
 		return false;
 	for (int k = 0; k < fit->nterms; k++)
 	{

@@ -204,7 +204,8 @@ invert(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 	GrGlmState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov,
-		.inverse_low = fit->vcov_low,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
+		.inverse_low = fit->vcov_low,.skip = 1 + state->first,.tolerance = GR_FROZEN_TOLERANCE,
+		.solver = state->options.linear_solver,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
 	};
 	GrError		failure = {0};
 
@@ -213,8 +214,7 @@ invert(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 	/* the covariances would be those of the model without the collinear terms, which has other coefficients */
 	if (!state->have_sums || (fit->rank < fit->nterms && gr_fit_is_classic(&state->options)))
 		return true;
-	*found = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
-							 state->options.linear_solver, &solved, host, &failure);
+	*found = gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, &failure);
 	if (solved.on_device)
 		fit->vcov_low = NULL;
 	/* at an estimate there are covariances, unless the weights' squares are out of range */

@@ -249,6 +249,15 @@ gr_fit_lo(GrGlmFit *fit)
 	return fit->sums + GR_SUM_HEAD + gr_triangle(fit->state->nfull + 2);
 }
 
+/* The triangle of an EXACT or FACE pass's sums */
+static inline GrDDVector
+gr_fit_triangle(GrGlmFit *fit)
+{
+	GrDDVector	triangle = {gr_fit_hi(fit), gr_fit_lo(fit)};
+
+	return triangle;
+}
+
 /* A sum of ones as a number of rows; made-up sums may be beyond what can be counted, or no number. */
 static inline int64_t
 gr_count_of(double nrows)

@@ -13,6 +13,7 @@
 #include "compute/glm/glm_row.h"
 #include "compute/glm/glm_sums.h"
 #include "compute/glm/step_cpu.h"
+#include "compute/linalg/gram.h"
 
 /*
  * Rows of one chunk of FAST and GRADIENT: so many that the columns fill the second-level cache at most. Sums are taken
@@ -50,7 +51,7 @@ gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
 
 	sums += GR_SUM_HEAD;
 	other += GR_SUM_HEAD;
-	gr_gram_merge(sums, sums + ndd, other, other + ndd, (int64_t) ndd);
+	gr_dd_add_vector((GrDDVector) {sums, sums + ndd}, (GrDDConstVector) {other, other + ndd}, (int64_t) ndd);
 	for (size_t k = 2 * ndd; k < nsums - GR_SUM_HEAD; k++)
 		sums[k] += other[k];
 }

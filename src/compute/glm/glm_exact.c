@@ -13,6 +13,7 @@
 #include "compute/glm/glm_sums.h"
 #include "compute/glm/negbin_row.h"
 #include "compute/glm/step_cpu.h"
+#include "compute/linalg/gram.h"
 
 /* rows of one chunk, gr_gram_add()'s own */
 #define NROWS 64
@@ -348,8 +349,10 @@ apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
  * Rump and Oishi (2005)
  */
 static void
-add_border(ExactWork *work, double *hi, double *lo)
+add_border(ExactWork *work, GrGram *gram)
 {
+	double	   *hi = gram->hi;
+	double	   *lo = gram->lo;
 	int			t = gr_nterms(work->pass->shape.nfeatures);
 	int64_t		last = gr_triangle(t + 1);
 
@@ -419,9 +422,9 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 {
 	const GrPass *pass = work->pass;
 	GrRowShape	transformed = exact_shape(pass->shape);
-	double	   *hi = sums + GR_SUM_HEAD;
-	double	   *lo = hi + gr_triangle(gr_norder(transformed.nfeatures));
+	GrGram		gram = {.hi = sums + GR_SUM_HEAD,.nfeatures = transformed.nfeatures};
 
+	gram.lo = gram.hi + gr_gram_nentries(transformed.nfeatures);
 	if (!work->at_zero)
 		work->version->transpose(work->columns, PITCH, rows, nrows, gr_row_ncols(pass->shape), work->zeros);
 	keep_on_faces(work, pass->kind == GR_PASS_FACE ? pass->nfaces - 1 : pass->nfaces, nrows);
@@ -448,46 +451,39 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 						 pass->shape.nfeatures, pass->shift, work->u, work->v);
 	if (pass->measure == GR_MEASURE_COARSE_STEP)
 	{
-		add_border(work, hi, lo);
+		add_border(work, &gram);
 		return true;
 	}
-	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, transformed, NULL, work->columns,
-							   work->max_lanes, work->poll);
+	return gr_gram_add_polling(&gram, work->transformed, work->nkept, transformed, work->columns, work->max_lanes,
+							   work->poll);
 }
 
-/* The sums of gr_pass_is_weighted_gram(). panels: gr_gram_add()'s scratch; space: ExactWork's */
+/* The sums of gr_pass_is_weighted_gram(). work->columns: gr_gram_add()'s scratch */
 static bool
-add_weighted_gram(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *panels, double *space,
-				  int max_lanes, GrPoll *poll)
+add_weighted_gram(const ExactWork *work, double *sums, const double *rows, int64_t nrows)
 {
+	const GrPass *pass = work->pass;
 	GrRowShape	shape = pass->shape;
 	int			p = shape.nfeatures;
-	int64_t		triangle = gr_triangle(gr_norder(p));
-	int64_t		nsums = gr_triangle((int64_t) gr_norder(p) + 1);
-	double	   *hi = space;
-	double	   *lo = hi + triangle;
-	double	   *shift = lo + triangle;
-	double	   *total_hi = sums + GR_SUM_HEAD;
-	double	   *total_lo = total_hi + nsums;
+	double	   *first = sums + GR_SUM_HEAD;
+	GrDDVector	total = {first, first + gr_triangle((int64_t) gr_norder(p) + 1)};
+	GrGram		gram = gr_gram_at(work->weighted_gram, p);
 
-	memset(space, 0, 2 * (size_t) triangle * sizeof(double));
-	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
-	shift[p] = 0.0;
-	if (!gr_gram_add_polling(hi, lo, rows, nrows, shape, shift, panels, max_lanes, poll))
+	gr_gram_clear(&gram);
+	memcpy(gram.shift, pass->shift, (size_t) p * sizeof(double));
+	if (!gr_gram_add_polling(&gram, rows, nrows, shape, work->columns, work->max_lanes, work->poll))
 		return false;
-	for (int64_t i = 0, k = 0; i < gr_norder(p); i++)
-		for (int64_t j = 0; j <= i; j++, k++)
+	for (int64_t i = 0; i < gr_norder(p); i++)
+		for (int64_t j = 0; j <= i; j++)
 		{
 			int64_t		at = gr_packed(i + 1, j + 1);
-			GrDD		sum = gr_dd_add((GrDD) {total_hi[at], total_lo[at]}, (GrDD) {hi[k], lo[k]});
 
-			total_hi[at] = sum.hi;
-			total_lo[at] = sum.lo;
+			gr_dd_set(total, at, gr_dd_add(gr_dd_get(total, at), gr_gram_entry(&gram, i, j)));
 		}
 	for (int64_t r = 0; r < nrows; r++)
 		sums[GR_SUM_NONES] += gr_row_response(rows + r * gr_row_ncols(shape), shape);
 	sums[GR_SUM_NROWS] += (double) nrows;
-	total_hi[0] += (double) nrows;
+	total.hi[0] += (double) nrows;
 	return true;
 }
 
@@ -500,12 +496,12 @@ gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows
 	ExactWork	work;
 
 	carve_work(&work, pass->shape, arena);
-	if (gr_pass_is_weighted_gram(pass))
-		return add_weighted_gram(pass, sums, rows, nrows, work.columns, work.weighted_gram, max_lanes, poll);
 	work.pass = pass;
-	work.version = gr_step_version(max_lanes);
 	work.max_lanes = max_lanes;
 	work.poll = poll;
+	if (gr_pass_is_weighted_gram(pass))
+		return add_weighted_gram(&work, sums, rows, nrows);
+	work.version = gr_step_version(max_lanes);
 	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset &&
 		gr_is_logistic(pass->distribution) && pass->measure == GR_MEASURE_STEP;
 	for (int j = 0; j < nterms && work.at_zero; j++)

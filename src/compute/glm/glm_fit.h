@@ -240,6 +240,9 @@ typedef struct GrGlmStep
 	/* given */
 	GrDistribution distribution;
 	bool		linear;
+	int			nfeatures;
+	bool		intercept;
+	double		l2;				/* 0 or more */
 
 	int			nterms;
 	int			rank;
@@ -258,8 +261,8 @@ typedef struct GrGlmStep
 } GrGlmStep;
 
 extern size_t gr_glm_step_nbytes(int nfeatures);
-extern bool gr_glm_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
-						   GrGlmStep *step, const GrHost *host, GrError *err);
+extern bool gr_glm_step(GrGlmStep *step, const double *beta, double *sums, void *workspace, const GrHost *host,
+						GrError *err);
 
 /*
  * Whether the step, at most tol long, is the last one: with a tol of 1e-10 or less it leaves the standard errors as

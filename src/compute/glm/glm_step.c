@@ -63,18 +63,18 @@ measure_step(GrGlmStep *step, const double *beta, const double *hi, int first, c
 }
 
 bool
-gr_glm_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
-			   GrGlmStep *step, const GrHost *host, GrError *err)
+gr_glm_step(GrGlmStep *step, const double *beta, double *sums, void *workspace, const GrHost *host, GrError *err)
 {
-	int			first = intercept ? 0 : 1;
+	int			nfeatures = step->nfeatures;
+	int			first = step->intercept ? 0 : 1;
 	bool		at_zero = true;
 	double	   *hi = sums + GR_SUM_HEAD;
-	double	   *lo = hi + gr_triangle(nfeatures + 3);
+	GrDDVector	triangle = {hi, hi + gr_triangle(nfeatures + 3)};
 	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
 	double		nrows = sums[GR_SUM_NROWS];
 	GrNormalFit solved = {
 		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.inverse_low = step->vcov_low,
-		.max_rank = gr_max_rank(nrows, l2),.rows = GR_ROWS_PASS
+		.skip = 1 + first,.max_rank = gr_max_rank(nrows, step->l2),.rows = GR_ROWS_PASS
 	};
 	double		nones = sums[GR_SUM_NONES];
 
@@ -92,15 +92,15 @@ gr_glm_step(const double *beta, double *sums, int nfeatures, bool intercept, dou
 		aliased[k] = isnan(beta[k + first]);
 		at_zero &= beta[k + first] == 0;
 	}
-	gr_newton_add_penalty(hi, lo, 1, gr_norder(nfeatures), l2, beta, gr_nterms(nfeatures));
-	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL,
-						 &solved, host, err))
+	gr_newton_add_penalty(triangle, 1, gr_norder(nfeatures), step->l2, beta, gr_nterms(nfeatures));
+	solved.tolerance = at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE;
+	if (!gr_normal_solve(gr_dd_from(triangle, 0), workspace, &solved, host, err))
 		return false;
 	step->nterms = solved.nterms;
 	step->rank = solved.rank;
 	step->nrows = gr_count_of(nrows);
 	step->decrement = sqrt(solved.decrement);
-	step->null_deviance = step_null_deviance(step->distribution, intercept, nrows, nones);
+	step->null_deviance = step_null_deviance(step->distribution, step->intercept, nrows, nones);
 	if (!measure_step(step, beta, hi, first, aliased, host))
 		return gr_fail(err, GR_CANCELED, 0, "newton");
 	for (int k = 0; k < solved.nterms; k++)

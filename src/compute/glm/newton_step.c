@@ -19,31 +19,27 @@
 #define STIFF_PIVOT 1e-9
 
 static void
-add_to(double *hi, double *lo, int64_t k, GrDD value)
+add_to(GrDDVector triangle, int64_t k, GrDD value)
 {
-	GrDD		sum = {hi[k], lo[k]};
-
-	sum = gr_dd_add(sum, value);
-	hi[k] = sum.hi;
-	lo[k] = sum.lo;
+	gr_dd_set(triangle, k, gr_dd_add(gr_dd_get(triangle, k), value));
 }
 
 void
-gr_newton_add_penalty(double *hi, double *lo, int first_row, int last_row, double l2, const double *theta, int nfull)
+gr_newton_add_penalty(GrDDVector triangle, int first_row, int last_row, double l2, const double *theta, int nfull)
 {
 	for (int j = 1; l2 > 0 && j < nfull; j++)
 	{
 		int			row = first_row + j;
 
-		add_to(hi, lo, gr_at(row, row), gr_dd(l2));
+		add_to(triangle, gr_at(row, row), gr_dd(l2));
 		if (!isnan(theta[j]))
-			add_to(hi, lo, gr_at(last_row, row), gr_dd_neg(gr_two_prod(l2, theta[j])));
+			add_to(triangle, gr_at(last_row, row), gr_dd_neg(gr_two_prod(l2, theta[j])));
 	}
 }
 
 /* FAST's sums as a triangle of the terms, the gradient as its last row; false if canceled */
 static bool
-load_fast(GrGlmFit *fit, double *hi, double *lo, const GrHost *host)
+load_fast(GrGlmFit *fit, GrDDVector to, const GrHost *host)
 {
 	GrGlmState *state = fit->state;
 	GrPoll		poll = {.host = host};
@@ -52,17 +48,17 @@ load_fast(GrGlmFit *fit, double *hi, double *lo, const GrHost *host)
 	const double *gradient_lo = gradient_hi + state->nfull;
 	const double *hessian = gradient_lo + state->nfull;
 
-	memset(lo + gr_at(fit->nterms, 0), 0, ((size_t) fit->nterms + 1) * sizeof(double));
+	memset(to.lo + gr_at(fit->nterms, 0), 0, ((size_t) fit->nterms + 1) * sizeof(double));
 	for (int i = 0; i < fit->nterms; i++)
 	{
 		if (gr_poll(&poll, 4 * (i + 1)))
 			return false;
-		memcpy(hi + gr_at(i, 0), hessian + gr_at(i + first, first), ((size_t) i + 1) * sizeof(double));
-		memset(lo + gr_at(i, 0), 0, ((size_t) i + 1) * sizeof(double));
-		hi[gr_at(fit->nterms, i)] = gradient_hi[i + first];
-		lo[gr_at(fit->nterms, i)] = gradient_lo[i + first];
+		memcpy(to.hi + gr_at(i, 0), hessian + gr_at(i + first, first), ((size_t) i + 1) * sizeof(double));
+		memset(to.lo + gr_at(i, 0), 0, ((size_t) i + 1) * sizeof(double));
+		to.hi[gr_at(fit->nterms, i)] = gradient_hi[i + first];
+		to.lo[gr_at(fit->nterms, i)] = gradient_lo[i + first];
 	}
-	hi[gr_at(fit->nterms, fit->nterms)] = 0;
+	to.hi[gr_at(fit->nterms, fit->nterms)] = 0;
 	return true;
 }
 
@@ -88,21 +84,21 @@ gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *ho
 	GrGlmState *state = fit->state;
 	bool		fast = fit->pass.kind == GR_PASS_FAST;
 	int			first_row = fast ? 0 : 1 + state->first;
-	double	   *hi = fast ? state->triangle : gr_fit_hi(fit);
-	double	   *lo = fast ? hi + gr_triangle(fit->nterms + 1) : gr_fit_lo(fit);
+	GrDDVector	own = {state->triangle, state->triangle + gr_triangle(fit->nterms + 1)};
+	GrDDVector	triangle = fast ? own : gr_fit_triangle(fit);
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = aliased,.coef = state->solution,.pivot = state->pivot,
+		.skip = first_row,.tolerance = tolerance,.solver = state->options.linear_solver,
 		.max_rank = gr_fit_max_rank(fit),
 		.rows = !fast ? GR_ROWS_PASS : state->first == 0 ? GR_ROWS_TERMS : GR_ROWS_FEATURES
 	};
 
-	if (fast && !load_fast(fit, hi, lo, host))
+	if (fast && !load_fast(fit, triangle, host))
 		return gr_fail(err, GR_CANCELED, 0, "newton");
-	gr_newton_add_penalty(hi, lo, fast ? -state->first : 1, fast ? fit->nterms : state->nfull + 1, state->options.l2,
+	gr_newton_add_penalty(triangle, fast ? -state->first : 1, fast ? fit->nterms : state->nfull + 1, state->options.l2,
 						  state->theta, state->nfull);
-	note_lengths(fit, hi, first_row);
-	if (!gr_normal_solve(hi, lo, first_row, tolerance, state->workspace, state->options.linear_solver, &solved, host,
-						 err))
+	note_lengths(fit, triangle.hi, first_row);
+	if (!gr_normal_solve(gr_dd_from(triangle, 0), state->workspace, &solved, host, err))
 		return false;
 	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
 	state->left_out = aliased;

@@ -59,7 +59,7 @@ extern bool gr_count_digits(const GrEstimate *estimate, GrDigits *digits, const 
  * The penalty's part of a triangle whose row first_row is of full term 0: l2 on the diagonal, -l2 b in the last row.
  * theta: nfull; NaN for a term that has no coefficient
  */
-extern void gr_newton_add_penalty(double *hi, double *lo, int first_row, int last_row, double l2, const double *theta,
+extern void gr_newton_add_penalty(GrDDVector triangle, int first_row, int last_row, double l2, const double *theta,
 								  int nfull);
 
 #endif							/* GPUREG_NEWTON_STEP_H */

@@ -71,14 +71,13 @@ gr_sandwich_factor(GrGlmFit *fit, const GrHost *host, GrError *err)
 	GrPoll		poll = {.host = host};
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot,
-		.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
+		.skip = 1 + first,.tolerance = GR_FROZEN_TOLERANCE,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
 	};
 	double	   *coef = state->solution;
 
 	memset(state->factor, 0, (size_t) gr_triangle(state->nfull) * sizeof(double));
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + first, GR_FROZEN_TOLERANCE, state->workspace, NULL,
-						 &solved, host, err))
+	if (!gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, err))
 		return false;
 	for (int k = 0; k < fit->nterms; k++)
 	{
@@ -202,21 +201,15 @@ gr_sandwich_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* hi, lo of n (n + 1) / 2 entries: += x x' */
+/* Adds x x' to a packed triangle of n rows. */
 static void
-add_square(double *hi, double *lo, const double *x, int n)
+add_square(GrDDVector triangle, const double *x, int n)
 {
-	for (int i = 0; i < n; i++)
-	{
-		for (int j = 0; j <= i; j++)
-		{
-			GrDD		sum = {*hi, *lo};
+	int64_t		k = 0;
 
-			sum = gr_dd_add(sum, gr_two_prod(x[i], x[j]));
-			*hi++ = sum.hi;
-			*lo++ = sum.lo;
-		}
-	}
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j <= i; j++, k++)
+			gr_dd_set(triangle, k, gr_dd_add(gr_dd_get(triangle, k), gr_two_prod(x[i], x[j])));
 }
 
 /* y = C x, or C' x, of terms */
@@ -332,7 +325,7 @@ gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrErro
 			return fail_canceled(err);
 		adjust_scores(fit, scores);
 	}
-	add_square(state->middle, state->middle + gr_triangle(n), scores, n);
+	add_square((GrDDVector) {state->middle, state->middle + gr_triangle(n)}, scores, n);
 	pearson = gr_dd_add(pearson, (GrDD) {sums[GR_SCORES_PEARSON_HI], sums[GR_SCORES_PEARSON_LO]});
 	state->pearson_hi = pearson.hi;
 	state->pearson_lo = pearson.lo;
@@ -366,11 +359,11 @@ gr_glm_take_clusters(GrGlmFit *fit, int64_t n, const double *hi, const double *l
 
 /* An entry of a packed symmetric matrix */
 static inline GrDD
-entry_of(const double *hi, const double *lo, int64_t i, int64_t j)
+entry_of(GrDDConstVector packed, int64_t i, int64_t j)
 {
 	int64_t		at = i >= j ? gr_at(i, j) : gr_at(j, i);
 
-	return (GrDD) {hi[at], lo[at]};
+	return (GrDD) {packed.hi[at], packed.lo[at]};
 }
 
 /* Entry (i, k) of the matrix that is put around the middle on the left: B, or C', which is 0 above its own triangle */
@@ -385,10 +378,9 @@ bread_entry(const GrGlmFit *fit, int i, int k, bool by_factor)
 		fit->vcov[(size_t) i * (size_t) fit->nterms + (size_t) k];
 }
 
-/* A row i of A M, in double-double, into row_hi and row_lo; M is packed from row and column `from` on. */
+/* Makes row the row i of A M; M is middle, packed, from row and column `from` on. */
 static void
-multiply_middle(const GrGlmFit *fit, const double *hi, const double *lo, int from, int i, double *row_hi,
-				double *row_lo)
+multiply_middle(const GrGlmFit *fit, GrDDConstVector middle, int from, int i, GrDDVector row)
 {
 	int			n = fit->nterms;
 	bool		by_factor = fit->state->options.vcov == GR_VCOV_CR2;
@@ -398,10 +390,9 @@ multiply_middle(const GrGlmFit *fit, const double *hi, const double *lo, int fro
 		GrDD		sum = {0, 0};
 
 		for (int k = 0; k < n; k++)
-			sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from),
+			sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(middle, k + from, j + from),
 											 bread_entry(fit, i, k, by_factor)));
-		row_hi[j] = sum.hi;
-		row_lo[j] = sum.lo;
+		gr_dd_set(row, j, sum);
 	}
 }
 
@@ -416,31 +407,31 @@ spread_triangle(double *matrix, const double *packed, int64_t n)
 
 /*
  * fit->vcov, and what it has beyond its digits in state->triangle, become A M A' factor, where A is the inverse in
- * fit->vcov, or C'. hi, lo: M, packed from row and column `from` on. Its low halves matter where terms are brought back
- * from their shifts: variances may cancel then.
+ * fit->vcov, or C'. middle: M, packed, from row and column `from` on. Its low halves matter where terms are brought
+ * back from their shifts: variances may cancel then.
  */
 static bool
-surround(GrGlmFit *fit, const double *hi, const double *lo, int from, double factor, const GrHost *host)
+surround(GrGlmFit *fit, GrDDConstVector middle, int from, double factor, const GrHost *host)
 {
 	GrGlmState *state = fit->state;
 	int			n = fit->nterms;
 	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
 	double	   *result_hi = state->workspace;
 	double	   *result_lo = state->triangle + gr_triangle(n);
-	double	   *row = state->product_row;	/* two of n: a row of A M */
+	GrDDVector	row = {state->product_row, state->product_row + n};	/* of A M */
 	GrPoll		poll = {.host = host};
 
 	for (int i = 0; i < n; i++)
 	{
 		if (gr_poll(&poll, 40 * (int64_t) n * n))
 			return false;
-		multiply_middle(fit, hi, lo, from, i, row, row + n);
+		multiply_middle(fit, middle, from, i, row);
 		for (int j = 0; j <= i; j++)
 		{
 			GrDD		sum = {0, 0};
 
 			for (int k = 0; k < n; k++)
-				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {row[k], row[n + k]}, bread_entry(fit, j, k, by_factor)));
+				sum = gr_dd_add(sum, gr_dd_mul_d(gr_dd_get(row, k), bread_entry(fit, j, k, by_factor)));
 			sum = gr_dd_mul_d(sum, factor);
 			result_hi[gr_at(i, j)] = sum.hi;
 			result_lo[gr_at(i, j)] = sum.lo;
@@ -518,7 +509,7 @@ gr_scores_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		fit->pearson = fit->deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	if (!scores_in_range(fit, gr_fit_hi(fit), 1 + state->first, err))
 		return false;
-	if (!surround(fit, gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, factor, host))
+	if (!surround(fit, gr_dd_from(gr_fit_triangle(fit), 0), 1 + state->first, factor, host))
 		return fail_canceled(err);
 	return gr_finish(fit, host, err);
 }
@@ -589,7 +580,7 @@ gr_clusters_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	}
 	if (!scores_in_range(fit, state->total, 0, err))
 		return false;
-	if (!surround(fit, state->total, state->total + gr_triangle(fit->nterms), 0, 1, host))
+	if (!surround(fit, (GrDDConstVector) {state->total, state->total + gr_triangle(fit->nterms)}, 0, 1, host))
 		return fail_canceled(err);
 	return gr_finish(fit, host, err);
 }

@@ -127,13 +127,13 @@ find_null_space(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = 1 + state->first,
+		.tolerance = GR_ALIAS_TOLERANCE,.solver = state->options.linear_solver,
 		.max_rank = gr_max_rank(rows_on_face(fit), 0),.rows = GR_ROWS_PASS
 	};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-	return gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
-						   state->options.linear_solver, &solved, host, err);
+	return gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, err);
 }
 
 /* The length of term k over the rows on the face, about the shifts */
@@ -154,23 +154,22 @@ null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 	/* The last row, term k's, has only entries that find_null_space() has loaded before: it cannot be at fault. */
-	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.rows = GR_ROWS_PASS
-	};
 	int			skip = 1 + state->first;
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = skip,
+		.solver = state->options.linear_solver,.rows = GR_ROWS_PASS
+	};
 	int			last = fit->nterms + skip;
-	double	   *hi = gr_fit_hi(fit);
-	double	   *lo = gr_fit_lo(fit);
+	GrDDVector	triangle = gr_fit_triangle(fit);
 	double		length = length_on_face(fit, k);
 
 	for (int j = 0; j < fit->nterms; j++)
 	{
 		int64_t		from = j <= k ? gr_at(k + skip, j + skip) : gr_at(j + skip, k + skip);
 
-		hi[gr_at(last, j + skip)] = hi[from];
-		lo[gr_at(last, j + skip)] = lo[from];
+		gr_dd_set(triangle, gr_at(last, j + skip), gr_dd_get(triangle, from));
 	}
-	if (!gr_normal_solve(hi, lo, skip, 0, state->workspace, state->options.linear_solver, &solved, host, err))
+	if (!gr_normal_solve(gr_dd_from(triangle, 0), state->workspace, &solved, host, err))
 		return false;
 	for (int i = 0; i < fit->nterms; i++)
 	{
@@ -442,7 +441,8 @@ refine(GrGlmFit *fit, bool *moved, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = 1 + state->first,
+		.tolerance = GR_FROZEN_TOLERANCE,.solver = state->options.linear_solver,
 		.max_rank = gr_max_rank(rows_on_face(fit), 0)
 	};
 	double	   *hi = candidate_of(fit) + state->first;
@@ -450,8 +450,7 @@ refine(GrGlmFit *fit, bool *moved, const GrHost *host, GrError *err)
 	GrError		failure = {0};
 
 	memcpy(state->frozen, state->held, (size_t) fit->nterms * sizeof(bool));
-	*moved = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
-							 state->options.linear_solver, &solved, host, &failure);
+	*moved = gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, &failure);
 	if (!*moved && failure.status != GR_OUT_OF_RANGE)
 	{
 		*err = failure;

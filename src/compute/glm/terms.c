@@ -170,8 +170,8 @@ gr_terms_choose_basis(GrGlmFit *fit, bool *found, const GrHost *host, GrError *e
 	GrGlmState *state = fit->state;
 	double		share = state->options.solver == GR_SOLVER_GD ? CHANGED_SHARE_DESCENT : CHANGED_SHARE;
 	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_fit_max_rank(fit),
-		.rows = GR_ROWS_PASS
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = 1 + state->first,
+		.tolerance = GR_ALIAS_TOLERANCE,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
 	};
 	GrPoll		poll = {.host = host};
 	int			most = gr_terms_nchanged_max(&state->options);
@@ -189,8 +189,7 @@ gr_terms_choose_basis(GrGlmFit *fit, bool *found, const GrHost *host, GrError *e
 	memset(state->frozen, 0, (size_t) fit->nterms * sizeof(bool));
 	if (state->options.leave_out > 0)
 		state->frozen[state->options.leave_out - 1] = true;
-	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace, NULL,
-						 &solved, host, err))
+	if (!gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, err))
 		return false;
 	for (int k = 1 - state->first; k < fit->nterms && n < most; k++)
 	{

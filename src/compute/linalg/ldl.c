@@ -26,7 +26,7 @@ carve_vector(double **next, size_t n)
 }
 
 void
-gr_ldl_carve(GrLdl *ldl, int n, double **next)
+gr_ldl_lay_out(GrLdl *ldl, int n, double **next)
 {
 	ldl->n = n;
 	ldl->npivots = n - 1;
@@ -39,12 +39,17 @@ gr_ldl_carve(GrLdl *ldl, int n, double **next)
 	ldl->least_pivot = ldl->sumsq + n;
 	ldl->aliased = (bool *) (ldl->least_pivot + n);
 	*next += 4 * (size_t) n;
+}
+
+void
+gr_ldl_carve(GrLdl *ldl, int n, double **next)
+{
+	gr_ldl_lay_out(ldl, n, next);
 	memset(ldl->aliased, 0, (size_t) n * sizeof(bool));
 }
 
-/* 2^-k with d 2^-2k in [1, 4), for d > 0 */
-static double
-scale_for(double d)
+double
+gr_ldl_scale_for(double d)
 {
 	int			exponent;
 
@@ -54,44 +59,43 @@ scale_for(double d)
 
 /* Row i's scale and the pivot that it must have; false if its diagonal entry is out of range */
 static bool
-choose_scale(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, int i, GrError *err)
+choose_scale(GrLdl *ldl, const GrGram *gram, int skip, int i, GrError *err)
 {
 	int64_t		row = i + skip;
-	double		d = hi[gr_packed(row, row)];
-	double		c = shift == NULL || row == 0 ? 0.0 : shift[row - 1];
+	double		d = gr_gram_entry(gram, row, row).hi;
+	double		c = gr_gram_shift_of(gram, row);
 
-	if (!isfinite(d) || d < 0 || gr_gram_underflowed(hi, lo, (int64_t) ldl->n + skip, row))
+	if (!isfinite(d) || d < 0 || gr_packed_underflowed(gr_gram_triangle(gram), (int64_t) ldl->n + skip, row))
 		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, row), "sum of squares is %g", d);
-	ldl->scale[i] = d == 0 ? 1.0 : scale_for(d);
+	ldl->scale[i] = d == 0 ? 1.0 : gr_ldl_scale_for(d);
 	ldl->sumsq[i] = d * ldl->scale[i] * ldl->scale[i];
 	ldl->least_pivot[i] = GR_ALIAS_TOLERANCE * ldl->sumsq[i];
 	if (c != 0.0)
 	{
-		double		sum = hi[gr_packed(row, 0)] * ldl->scale[i];
+		double		sum = gr_gram_entry(gram, row, 0).hi * ldl->scale[i];
 
 		c *= ldl->scale[i];
 		/* the values' own squares are larger than those about the shift */
 		ldl->least_pivot[i] = fmax(ldl->least_pivot[i],
-								   GR_ROUNDING_TOLERANCE * (ldl->sumsq[i] + c * (2 * sum + hi[0] * c)));
+								   GR_ROUNDING_TOLERANCE * (ldl->sumsq[i] + c * (2 * sum + gram->hi[0] * c)));
 	}
 	return true;
 }
 
 bool
-gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, GrError *err)
+gr_ldl_load(GrLdl *ldl, const GrGram *gram, int skip, GrError *err)
 {
 	for (int i = 0; i < ldl->n; i++)
-		if (!choose_scale(ldl, hi, lo, shift, skip, i, err))
+		if (!choose_scale(ldl, gram, skip, i, err))
 			return false;
 	for (int i = 0; i < ldl->n; i++)
 		for (int j = 0; j <= i; j++)
 		{
-			int64_t		k = gr_packed(i + skip, j + skip);
-			GrDD		entry = {hi[k], lo[k]};
+			GrDD		entry = gr_gram_entry(gram, i + skip, j + skip);
 
-			if (!isfinite(hi[k]) || !isfinite(lo[k]))
+			if (!isfinite(entry.hi) || !isfinite(entry.lo))
 				return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, i + skip),
-							   "a sum of products is %g", hi[k]);
+							   "a sum of products is %g", entry.hi);
 			gr_dd_set(ldl->l, gr_packed(i, j), gr_dd_scale(gr_dd_scale(entry, ldl->scale[i]), ldl->scale[j]));
 		}
 	return true;
@@ -108,6 +112,8 @@ gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err)
 		int64_t		end = i < ldl->npivots ? i : ldl->npivots;
 		GrDD		d;
 
+		if (gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "factorisation");
 		for (int64_t j = 0; j < end; j++)
 		{
 			if (gr_poll(&poll, PRODUCT_WORK * (j + 10)))

@@ -1,16 +1,21 @@
 /*
- * ldl.h: L D L' of a matrix in double-double, as far as its first rows go; for what is computed from Gram matrices
- * beside a linear regression (ols.h), with the same scales and the same tolerances.
+ * ldl.h: L D L' of a matrix in double-double, as far as its first rows go: of normal equations (ols_factor.h), and of
+ * what else is computed from Gram matrices, with the same scales and the same tolerances.
  */
 #ifndef GPUREG_LDL_H
 #define GPUREG_LDL_H
 
 #include "compute/base/dd_dot.h"
-#include "compute/linalg/ols_factor.h"
+#include "compute/linalg/gram.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A pivot that isn't above this share of the row's sum of squares counts as 0; see ols.h. */
+#define GR_ALIAS_TOLERANCE 1e-24
+/* ... and one that isn't above this share of the values' own squares, for a column that is summed about a shift */
+#define GR_ROUNDING_TOLERANCE 1e-29
 
 /*
  * A matrix, packed by rows, of which the first npivots rows are factorised. Each row is scaled by a power of two that
@@ -22,7 +27,7 @@ typedef struct GrLdl
 	int			npivots;
 	GrDDVector	l;				/* in: A; out: L left of the diagonal, in the columns of the pivots */
 	GrDDVector	d;				/* n: D; of the rows behind the pivots, what these leave of the diagonal entry */
-	GrDDVector	u;				/* n: room; after gr_ldl_row(), the row of L times D */
+	GrDDVector	u;				/* n: room */
 	double	   *scale;			/* n: the powers of two */
 	double	   *sumsq;			/* n: the scaled diagonal entries */
 	double	   *least_pivot;	/* n: a pivot that isn't above counts as 0 */
@@ -33,16 +38,29 @@ typedef struct GrLdl
 /* Doubles of room for the vectors of n rows, and for n rows' flags in as many as these take */
 extern size_t gr_ldl_ndoubles(int n);
 
-/* The vectors in such room, which *next points to and is moved behind; all rows are pivots but the last, at any rank */
+/*
+ * Lays the vectors out in such room, which *next points to and is moved behind. All rows are pivots but the last, at
+ * any rank. The vectors' contents stay as they are.
+ */
+extern void gr_ldl_lay_out(GrLdl *ldl, int n, double **next);
+
+/* gr_ldl_lay_out(), with no row left out */
 extern void gr_ldl_carve(GrLdl *ldl, int n, double **next);
 
-/*
- * Loads the packed triangle of (1, x, y) about shift (of (x, y); NULL: 0), less its first skip rows, scaled; no row is
- * left out. Fails as gr_ols_solve() does: with GR_OUT_OF_RANGE (where: the column).
- */
-extern bool gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, GrError *err);
+/* 2^-k with d 2^-2k in [1, 4), for d > 0 */
+extern double gr_ldl_scale_for(double d);
 
-/* Factorises. False if the host asked to stop */
+/*
+ * Loads the rows of gram's triangle less its first skip ones, scaled; no row is left out. Fails as gr_ols_solve() does:
+ * with GR_OUT_OF_RANGE (where: the column).
+ */
+extern bool gr_ldl_load(GrLdl *ldl, const GrGram *gram, int skip, GrError *err);
+
+/*
+ * Factorises, row by row. Rows that are left out get a zero column in L. What rounding leaves of a row beyond the rank
+ * may be above any tolerance that keeps those within: so there are no more than max_rank pivots. Returns false if the
+ * host asked to stop.
+ */
 extern bool gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err);
 
 #ifdef __cplusplus

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/linalg/gram.h"
+
 /* A product's share of the time between two polls; see GrPoll */
 #define PRODUCT_WORK 2
 
@@ -14,7 +16,7 @@ gr_ols_workspace_nbytes(int nfeatures)
 {
 	size_t		m1 = (size_t) gr_norder(nfeatures);
 
-	return (4 * (size_t) gr_triangle((int64_t) m1) + 9 * m1) * sizeof(double) + m1 * sizeof(bool);
+	return (gr_ldl_ndoubles((int) m1) + 2 * (size_t) gr_triangle((int64_t) m1) + 2 * m1) * sizeof(double);
 }
 
 static GrDDVector
@@ -32,35 +34,19 @@ gr_ols_carve(GrNormalFactor *f, int skip, void *workspace)
 	double	   *next = workspace;
 	size_t		m1 = (size_t) f->m + 1;
 
-	f->l = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
+	gr_ldl_lay_out(&f->ldl, f->m + 1, &next);
 	f->inverse = carve_vector(&next, (size_t) gr_triangle((int64_t) m1 + skip));
-	f->u = carve_vector(&next, m1);
-	f->d = carve_vector(&next, m1);
 	f->origin = carve_vector(&next, m1);
-	f->scale = next;
-	f->sumsq = next + m1;
-	f->least_pivot = next + 2 * m1;
-	f->aliased = (bool *) (next + 3 * m1);
-}
-
-/* 2^-k with d 2^-2k in [1, 4), for d > 0 */
-static double
-scale_for(double d)
-{
-	int			exponent;
-
-	(void) frexp(d, &exponent);
-	return ldexp(1.0, -((exponent - 1) >> 1));
 }
 
 /* What row i's pivot must be above if its sum of squares, scaled, isn't all: the values' own squares are larger. */
 static double
 rounding_pivot(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t i)
 {
-	double		c = gr_ols_shift_of(a, i) * f->scale[i];
-	double		sum = a->hi[gr_packed(i, 0)] * f->scale[i];
+	double		c = gr_ols_shift_of(a, i) * f->ldl.scale[i];
+	double		sum = a->hi[gr_packed(i, 0)] * f->ldl.scale[i];
 
-	return GR_ROUNDING_TOLERANCE * (f->sumsq[i] + c * (2 * sum + a->hi[0] * c));
+	return GR_ROUNDING_TOLERANCE * (f->ldl.sumsq[i] + c * (2 * sum + a->hi[0] * c));
 }
 
 bool
@@ -79,20 +65,20 @@ gr_ols_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double toleranc
 		/* of a step's matrix, squares are those of weighted values, which later passes may have near 0 */
 		if (!isfinite(d) || d < 0 || (d > 0 && d < GR_LEAST_SQUARES) ||
 			(d == 0 && tolerance >= GR_ALIAS_TOLERANCE &&
-			 gr_gram_underflowed(a->hi, a->lo, last + (a->right_hand_side ? 0 : 1), row)))
+			 gr_packed_underflowed((GrDDConstVector) {a->hi, a->lo}, last + (a->right_hand_side ? 0 : 1), row)))
 			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(a->rows, row), "sum of squares is %g", d);
-		f->scale[i] = d == 0 ? 1.0 : scale_for(d);
+		f->ldl.scale[i] = d == 0 ? 1.0 : gr_ldl_scale_for(d);
 		if (a->right_hand_side)
-			largest = fmax(largest, fabs(a->hi[gr_packed(last, row)] * f->scale[i]));
+			largest = fmax(largest, fabs(a->hi[gr_packed(last, row)] * f->ldl.scale[i]));
 	}
 	if (a->right_hand_side)
-		f->scale[f->m] = largest > 0 && isfinite(largest) ? ldexp(1.0, -ilogb(largest)) : 1.0;
+		f->ldl.scale[f->m] = largest > 0 && isfinite(largest) ? ldexp(1.0, -ilogb(largest)) : 1.0;
 	for (int i = 0; i <= f->m; i++)
 	{
-		f->sumsq[i] = gr_ols_scaled(f, a, i, i).hi;
-		f->least_pivot[i] = tolerance * f->sumsq[i];
+		f->ldl.sumsq[i] = gr_ols_scaled(f, a, i, i).hi;
+		f->ldl.least_pivot[i] = tolerance * f->ldl.sumsq[i];
 		if (gr_ols_shift_of(a, i) != 0.0)
-			f->least_pivot[i] = fmax(f->least_pivot[i], rounding_pivot(f, a, i));
+			f->ldl.least_pivot[i] = fmax(f->ldl.least_pivot[i], rounding_pivot(f, a, i));
 	}
 	return true;
 }
@@ -114,46 +100,8 @@ load_scaled(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrEr
 			if (!(a->right_hand_side && j == f->m) && (!isfinite(a->hi[k]) || !isfinite(a->lo[k])))
 				return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(a->rows, i + a->skip), "a sum of products is %g",
 							   a->hi[k]);
-			gr_dd_set(f->l, gr_packed(i, j), gr_ols_scaled(f, a, i, j));
+			gr_dd_set(f->ldl.l, gr_packed(i, j), gr_ols_scaled(f, a, i, j));
 		}
-	}
-	return true;
-}
-
-/*
- * A = L D L', row by row; aliased terms, those that were so before included, get a zero column in L. What rounding
- * leaves of a term beyond A's rank may be above any tolerance that keeps those within.
- */
-static bool
-factorise(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrError *err)
-{
-	GrPoll		poll = {.host = host};
-	int64_t		rank = 0;
-
-	for (int64_t i = 0; i <= f->m; i++)
-	{
-		GrDD		d;
-
-		if (gr_canceled(host))
-			return gr_fail(err, GR_CANCELED, 0, "factorisation");
-		for (int64_t j = 0; j < i; j++)
-		{
-			if (gr_poll(&poll, PRODUCT_WORK * j))
-				return gr_fail(err, GR_CANCELED, 0, "factorisation");
-			gr_dd_set(f->u, j, f->aliased[j] ? gr_dd(0.0) :
-				gr_dd_residual(gr_dd_get(f->l, gr_packed(i, j)), gr_dd_from(f->u, 0),
-							   gr_dd_from(f->l, gr_packed(j, 0)), j));
-		}
-		for (int64_t j = 0; j < i; j++)
-			gr_dd_set(f->l, gr_packed(i, j),
-					  f->aliased[j] ? gr_dd(0.0) : gr_dd_div(gr_dd_get(f->u, j), gr_dd_get(f->d, j)));
-		d = gr_dd_residual(gr_dd_get(f->l, gr_packed(i, i)), gr_dd_from(f->u, 0), gr_dd_from(f->l, gr_packed(i, 0)),
-						   i);
-		gr_dd_set(f->d, i, d);
-		if (i == f->m)
-			break;
-		f->aliased[i] |= !(d.hi > f->least_pivot[i]) || (a->max_rank > 0 && rank == a->max_rank);
-		rank += f->aliased[i] ? 0 : 1;
 	}
 	return true;
 }
@@ -162,13 +110,13 @@ factorise(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrErro
 static bool
 invert_column(const GrNormalFactor *f, int64_t a, int64_t mine, GrPoll *poll)
 {
-	gr_dd_set(f->inverse, mine + a, gr_dd(f->aliased[a] ? 0.0 : 1.0));
+	gr_dd_set(f->inverse, mine + a, gr_dd(f->ldl.aliased[a] ? 0.0 : 1.0));
 	for (int64_t k = a + 1; k < f->m; k++)
 	{
 		if (gr_poll(poll, PRODUCT_WORK * (k - a)))
 			return false;
-		gr_dd_set(f->inverse, mine + k, f->aliased[k] ? gr_dd(0.0) :
-			gr_dd_residual(gr_dd(0.0), gr_dd_from(f->l, gr_packed(k, a)), gr_dd_from(f->inverse, mine + a), k - a));
+		gr_dd_set(f->inverse, mine + k, f->ldl.aliased[k] ? gr_dd(0.0) :
+			gr_dd_residual(gr_dd(0.0), gr_dd_from(f->ldl.l, gr_packed(k, a)), gr_dd_from(f->inverse, mine + a), k - a));
 	}
 	return true;
 }
@@ -180,7 +128,7 @@ gr_ols_back_substitute(GrNormalFactor *f, const GrHost *host, GrError *err)
 
 	for (int64_t k = f->m - 1; k >= 0; k--)
 	{
-		GrDD		sum = gr_dd_get(f->l, gr_packed(f->m, k));
+		GrDD		sum = gr_dd_get(f->ldl.l, gr_packed(f->m, k));
 		double		magnitude = fabs(sum.hi);
 
 		/* down a column: each entry is in a cache line of its own */
@@ -188,12 +136,12 @@ gr_ols_back_substitute(GrNormalFactor *f, const GrHost *host, GrError *err)
 			return gr_fail(err, GR_CANCELED, 0, "back substitution");
 		for (int64_t i = k + 1; i < f->m; i++)
 		{
-			GrDD		p = gr_dd_mul(gr_dd_get(f->l, gr_packed(i, k)), gr_dd_get(f->u, i));
+			GrDD		p = gr_dd_mul(gr_dd_get(f->ldl.l, gr_packed(i, k)), gr_dd_get(f->ldl.u, i));
 
 			magnitude += fabs(p.hi);
 			sum = gr_dd_sub(sum, p);
 		}
-		gr_dd_set(f->u, k, f->aliased[k] || fabs(sum.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : sum);
+		gr_dd_set(f->ldl.u, k, f->ldl.aliased[k] || fabs(sum.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : sum);
 	}
 	return true;
 }
@@ -201,10 +149,10 @@ gr_ols_back_substitute(GrNormalFactor *f, const GrHost *host, GrError *err)
 double
 gr_ols_rss_noise(const GrNormalFactor *f)
 {
-	double		norm = sqrt(f->sumsq[f->m]);
+	double		norm = sqrt(f->ldl.sumsq[f->m]);
 
 	for (int k = 0; k < f->m; k++)
-		norm += fabs(f->u.hi[k]) * sqrt(f->sumsq[k]);
+		norm += fabs(f->ldl.u.hi[k]) * sqrt(f->ldl.sumsq[k]);
 	return GR_DD_NOISE * norm * norm;
 }
 
@@ -227,40 +175,42 @@ has_shifted_terms(const GrNormalFactor *f, const GrNormalMatrix *a)
 
 /* The intercept's variance and covariances, from f->origin, which is what they are but for sigma^2 and the scales */
 static bool
-fill_origin_on_device(const GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, GrDD sigma2, double y_scale,
+fill_origin_on_device(const GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
 					  const GrHost *host, GrError *err)
 {
+	double	   *entries = inverse->entries;
+	double		y_scale = inverse->y_scale;
+	const double *scale = f->ldl.scale;
 	GrDD		variance = gr_dd_get(f->origin, 0);
 	GrPoll		poll = {.host = host};
 
 	for (int64_t k = 1; k < f->m; k++)
 	{
-		GrDD		covariance = gr_dd_mul(gr_dd_get(f->origin, k), sigma2);
+		GrDD		covariance = gr_dd_mul(gr_dd_get(f->origin, k), inverse->sigma2);
 
 		if (gr_poll(&poll, 20))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		if (f->aliased[k])
+		if (f->ldl.aliased[k])
 			continue;
 		variance = gr_dd_add(variance, gr_dd_mul_d(gr_dd_get(f->origin, k), gr_ols_origin_weight(f, a, k)));
-		inverse[k] = gr_dd_to_double(covariance) * f->scale[0] / y_scale * f->scale[k] / y_scale + 0.0;
-		inverse[k * f->m] = inverse[k];
+		entries[k] = gr_dd_to_double(covariance) * scale[0] / y_scale * scale[k] / y_scale + 0.0;
+		entries[k * f->m] = entries[k];
 	}
-	variance = gr_dd_mul(variance, sigma2);
-	inverse[0] = gr_dd_to_double(variance) * f->scale[0] / y_scale * f->scale[0] / y_scale + 0.0;
+	variance = gr_dd_mul(variance, inverse->sigma2);
+	entries[0] = gr_dd_to_double(variance) * scale[0] / y_scale * scale[0] / y_scale + 0.0;
 	return true;
 }
 
 /* gr_ols_fill_inverse() where L is on a device */
 static bool
-fill_inverse_on_device(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, GrDD sigma2,
-					   double y_scale, const GrHost *host,
+fill_inverse_on_device(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse, const GrHost *host,
 					   GrError *err)
 {
 	for (int k = 0; k < f->m; k++)
-		gr_dd_set(f->u, k, f->aliased[k] ? gr_dd(0.0) : gr_dd_div(sigma2, gr_dd_get(f->d, k)));
-	if (!f->solver->ops->inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err))
+		gr_dd_set(f->ldl.u, k, f->ldl.aliased[k] ? gr_dd(0.0) : gr_dd_div(inverse->sigma2, gr_dd_get(f->ldl.d, k)));
+	if (!f->solver->ops->inverse(f->device, gr_dd_from(f->ldl.u, 0), inverse->y_scale, inverse->entries, host, err))
 		return false;
-	return !has_shifted_terms(f, a) || fill_origin_on_device(f, a, inverse, sigma2, y_scale, host, err);
+	return !has_shifted_terms(f, a) || fill_origin_on_device(f, a, inverse, host, err);
 }
 
 /* Row 0 of inv(L)' becomes the intercept's about the values themselves: less c_j times row j. False if canceled. */
@@ -272,7 +222,7 @@ move_origin(GrNormalFactor *f, const GrNormalMatrix *a, GrPoll *poll)
 		double		weight = gr_ols_origin_weight(f, a, j);
 		int64_t		mine = inverse_row(f, j);
 
-		if (weight == 0.0 || f->aliased[j])
+		if (weight == 0.0 || f->ldl.aliased[j])
 			continue;
 		for (int64_t k = j; k < f->m; k++)
 			gr_dd_set(f->inverse, k, gr_dd_add(gr_dd_get(f->inverse, k),
@@ -287,7 +237,7 @@ move_origin(GrNormalFactor *f, const GrNormalMatrix *a, GrPoll *poll)
 static inline GrDD
 scaled_weight(const GrNormalFactor *f, const GrTermMove *move)
 {
-	return gr_dd_scale((GrDD) {move->hi, move->lo}, f->scale[move->from] / f->scale[move->to]);
+	return gr_dd_scale((GrDD) {move->hi, move->lo}, f->ldl.scale[move->from] / f->ldl.scale[move->to]);
 }
 
 /* The rows of inv(L)' become those of the terms that are wanted. False if canceled. */
@@ -301,7 +251,7 @@ move_rows(GrNormalFactor *f, const GrTermMoves *moves, GrPoll *poll)
 		int64_t		to = inverse_row(f, move->to);
 		int64_t		mine = inverse_row(f, move->from);
 
-		if (f->aliased[move->from])
+		if (f->ldl.aliased[move->from])
 			continue;
 		for (int64_t k = move->from; k < f->m; k++)
 			gr_dd_set(f->inverse, to + k, gr_dd_add(gr_dd_get(f->inverse, to + k),
@@ -319,64 +269,66 @@ gr_ols_move_solution(GrNormalFactor *f, const GrTermMoves *moves)
 	double	   *magnitude = f->origin.hi;
 
 	for (int64_t k = 0; k < f->m; k++)
-		magnitude[k] = fabs(f->u.hi[k]);
+		magnitude[k] = fabs(f->ldl.u.hi[k]);
 	for (int64_t n = 0; n < moves->n; n++)
 	{
 		const GrTermMove *move = &moves->move[n];
-		GrDD		p = gr_dd_mul(gr_dd_get(f->u, move->from), scaled_weight(f, move));
+		GrDD		p = gr_dd_mul(gr_dd_get(f->ldl.u, move->from), scaled_weight(f, move));
 
-		if (f->aliased[move->from])
+		if (f->ldl.aliased[move->from])
 			continue;
-		if (f->aliased[move->to])
+		if (f->ldl.aliased[move->to])
 			return false;
 		magnitude[move->to] += fabs(p.hi);
-		gr_dd_set(f->u, move->to, gr_dd_add(gr_dd_get(f->u, move->to), p));
+		gr_dd_set(f->ldl.u, move->to, gr_dd_add(gr_dd_get(f->ldl.u, move->to), p));
 	}
 	for (int64_t k = 0; k < f->m; k++)
-		if (fabs(f->u.hi[k]) <= GR_DD_NOISE * magnitude[k])
-			gr_dd_set(f->u, k, gr_dd(0.0));
+		if (fabs(f->ldl.u.hi[k]) <= GR_DD_NOISE * magnitude[k])
+			gr_dd_set(f->ldl.u, k, gr_dd(0.0));
 	return true;
 }
 
 /*
- * Fills row i of the inverse up to its diagonal, where f->u is row i of inv(L)' D^-1 sigma^2 from there on. low: NULL,
- * or room for what rounding leaves. False if canceled.
+ * Fills row i of the inverse up to its diagonal, where f->ldl.u is row i of inv(L)' D^-1 sigma^2 from there on. False
+ * if canceled.
  */
 static bool
-fill_inverse_row(const GrNormalFactor *f, int64_t i, double *inverse, double *low, double y_scale, GrPoll *poll)
+fill_inverse_row(const GrNormalFactor *f, int64_t i, const GrNormalInverse *inverse, GrPoll *poll)
 {
 	int64_t		m = f->m;
+	double		y_scale = inverse->y_scale;
+	const double *scale = f->ldl.scale;
 
 	for (int64_t j = 0; j <= i; j++)
 	{
 		GrDDConstVector row = gr_dd_from(f->inverse, inverse_row(f, j) + i);
-		GrDD		sum = gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(f->u, i), row, m - i));
+		GrDD		sum = gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(f->ldl.u, i), row, m - i));
 		double		rounded = gr_dd_to_double(sum);
 
 		/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
-		double		v = rounded * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
+		double		v = rounded * scale[i] / y_scale * scale[j] / y_scale + 0.0;
 
 		if (gr_poll(poll, PRODUCT_WORK * (m - i)))
 			return false;
-		if (f->aliased[i] || f->aliased[j])
+		if (f->ldl.aliased[i] || f->ldl.aliased[j])
 			v = NAN;
-		inverse[i * m + j] = v;
-		inverse[j * m + i] = v;
-		if (low != NULL)
-			low[gr_packed(i, j)] = (sum.hi - rounded + sum.lo) * f->scale[i] / y_scale * f->scale[j] / y_scale;
+		inverse->entries[i * m + j] = v;
+		inverse->entries[j * m + i] = v;
+		if (inverse->low != NULL)
+			inverse->low[gr_packed(i, j)] = (sum.hi - rounded + sum.lo) * scale[i] / y_scale * scale[j] / y_scale;
 	}
 	return true;
 }
 
 bool
-gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, double *low, GrDD sigma2,
-					double y_scale, const GrHost *host, GrError *err)
+gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse, const GrHost *host,
+					GrError *err)
 {
 	int64_t		m = f->m;
 	GrPoll		poll = {.host = host};
 
 	if (f->device != NULL)
-		return fill_inverse_on_device(f, a, inverse, sigma2, y_scale, host, err);
+		return fill_inverse_on_device(f, a, inverse, host, err);
 	for (int64_t i = 0; i < m; i++)
 	{
 		if (gr_canceled(host) || !invert_column(f, i, inverse_row(f, i), &poll))
@@ -389,9 +341,10 @@ gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse,
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		for (int64_t k = i; k < m; k++)
-			gr_dd_set(f->u, k, f->aliased[k] ? gr_dd(0.0) :
-				gr_dd_mul(gr_dd_div(gr_dd_get(f->inverse, inverse_row(f, i) + k), gr_dd_get(f->d, k)), sigma2));
-		if (!fill_inverse_row(f, i, inverse, low, y_scale, &poll))
+			gr_dd_set(f->ldl.u, k, f->ldl.aliased[k] ? gr_dd(0.0) :
+				gr_dd_mul(gr_dd_div(gr_dd_get(f->inverse, inverse_row(f, i) + k), gr_dd_get(f->ldl.d, k)),
+						  inverse->sigma2));
+		if (!fill_inverse_row(f, i, inverse, &poll))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	}
 	return true;
@@ -411,13 +364,14 @@ device_wanted(const GrNormalFactor *f)
 static bool
 solve_on_device(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host, GrError *err)
 {
-	GrDDVector	row = {f->l.hi + gr_packed(f->m, 0), f->l.lo + gr_packed(f->m, 0)};
+	GrDDVector	row = {f->ldl.l.hi + gr_packed(f->m, 0), f->ldl.l.lo + gr_packed(f->m, 0)};
 	GrError		failure = {0};
 	GrFactorJob job = {
 		.hi = a->hi,.lo = a->lo,.skip = a->skip,.rows = a->rows,.nterms = f->m,.right_hand_side = a->right_hand_side,
-		.scale = f->scale,.least_pivot = f->least_pivot,.noise = GR_DD_NOISE,
-		.want_inverse = want_inverse,.memory_limit = f->solver->memory_limit,.aliased = f->aliased,
-		.d_hi = f->d.hi,.d_lo = f->d.lo,.row_hi = row.hi,.row_lo = row.lo,.coef_hi = f->u.hi,.coef_lo = f->u.lo
+		.scale = f->ldl.scale,.least_pivot = f->ldl.least_pivot,.noise = GR_DD_NOISE,
+		.want_inverse = want_inverse,.memory_limit = f->solver->memory_limit,.aliased = f->ldl.aliased,
+		.d_hi = f->ldl.d.hi,.d_lo = f->ldl.d.lo,.row_hi = row.hi,.row_lo = row.lo,
+		.coef_hi = f->ldl.u.hi,.coef_lo = f->ldl.u.lo
 	};
 
 	if (f->solver->ops->begin(f->solver->session, &job, &f->device, host, &failure))
@@ -441,7 +395,7 @@ solve_for_origin(GrNormalFactor *f, const GrNormalMatrix *a, bool *solved, const
 {
 	size_t		before = (size_t) gr_packed(f->m, 0);
 	const GrNormalMatrix b = {.hi = f->inverse.hi,.lo = f->inverse.lo,.rows = a->rows,.right_hand_side = true};
-	double		y_scale = f->scale[f->m];
+	double		y_scale = f->ldl.scale[f->m];
 	double		largest = 1.0;
 	bool		ok;
 
@@ -454,16 +408,16 @@ solve_for_origin(GrNormalFactor *f, const GrNormalMatrix *a, bool *solved, const
 		if (j < f->m)
 			largest = fmax(largest, fabs(gr_ols_origin_weight(f, a, j)));
 	}
-	f->scale[f->m] = ldexp(1.0, -ilogb(isfinite(largest) ? largest : 1.0)) / f->scale[0];
+	f->ldl.scale[f->m] = ldexp(1.0, -ilogb(isfinite(largest) ? largest : 1.0)) / f->ldl.scale[0];
 	ok = solve_on_device(f, &b, false, host, err);
 	*solved = ok && f->device != NULL;
 	for (int64_t k = 0; *solved && k < f->m; k++)
-		gr_dd_set(f->origin, k, gr_dd_scale(gr_dd_get(f->u, k), 1.0 / (f->scale[f->m] * f->scale[0])));
+		gr_dd_set(f->origin, k, gr_dd_scale(gr_dd_get(f->ldl.u, k), 1.0 / (f->ldl.scale[f->m] * f->ldl.scale[0])));
 	if (f->device != NULL)
 		f->solver->ops->end(f->device);
 	f->device = NULL;
-	f->scale[f->m] = y_scale;
-	memset(f->aliased, 0, (size_t) f->m * sizeof(bool));
+	f->ldl.scale[f->m] = y_scale;
+	memset(f->ldl.aliased, 0, (size_t) f->m * sizeof(bool));
 	return ok;
 }
 
@@ -475,8 +429,8 @@ leave_out_beyond(GrNormalFactor *f, int64_t max_rank)
 
 	for (int64_t k = 0; k < f->m; k++)
 	{
-		rank += f->aliased[k] ? 0 : 1;
-		f->aliased[k] |= rank > max_rank;
+		rank += f->ldl.aliased[k] ? 0 : 1;
+		f->ldl.aliased[k] |= rank > max_rank;
 	}
 	return rank > max_rank;
 }
@@ -508,7 +462,10 @@ gr_ols_factorise(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, b
 		return false;
 	if (f->device != NULL)
 		return true;
-	return load_scaled(f, a, host, err) && factorise(f, a, host, err) && gr_ols_back_substitute(f, host, err);
+	if (a->max_rank > 0)
+		f->ldl.max_rank = a->max_rank;
+	return load_scaled(f, a, host, err) && gr_ldl_factorise(&f->ldl, host, err) &&
+		gr_ols_back_substitute(f, host, err);
 }
 
 void

@@ -6,14 +6,12 @@
 #define GPUREG_OLS_FACTOR_H
 
 #include "compute/base/dd_dot.h"
+#include "compute/linalg/ldl.h"
 #include "compute/linalg/solver.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define GR_ALIAS_TOLERANCE 1e-24
-#define GR_ROUNDING_TOLERANCE 1e-29
 
 /*
  * From so many terms on an open device is quicker, even the first time, with or without covariances; see
@@ -62,14 +60,8 @@ typedef struct GrNormalFactor
 	int			m;
 	const GrSolver *solver;
 	GrFactor   *device;			/* NULL: factorised here */
-	double	   *scale;			/* m + 1: the powers of two */
-	double	   *sumsq;			/* m + 1: the scaled sums of squares */
-	double	   *least_pivot;	/* m: a term is aliased unless its pivot is above */
-	bool	   *aliased;		/* m */
-	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
-	GrDDVector	d;				/* m + 1: D */
+	GrLdl		ldl;			/* m + 1 rows, m of them pivots; then its u is the solution, scaled */
 	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
-	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
 	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
 } GrNormalFactor;
 
@@ -82,7 +74,7 @@ gr_ols_scaled(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t i, int64
 
 	if (a->right_hand_side && j == f->m)
 		return gr_dd(0.0);
-	return gr_dd_scale(gr_dd_scale(entry, f->scale[i]), f->scale[j]);
+	return gr_dd_scale(gr_dd_scale(entry, f->ldl.scale[i]), f->ldl.scale[j]);
 }
 
 /* Row i's shift */
@@ -96,7 +88,7 @@ gr_ols_shift_of(const GrNormalMatrix *a, int64_t i)
 static inline double
 gr_ols_origin_weight(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t j)
 {
-	return -gr_ols_shift_of(a, j) * f->scale[j] / f->scale[0];
+	return -gr_ols_shift_of(a, j) * f->ldl.scale[j] / f->ldl.scale[0];
 }
 
 /*
@@ -107,7 +99,8 @@ gr_ols_origin_weight(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t j
 extern bool gr_ols_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, GrError *err);
 
 /*
- * beta by back substitution in L' beta = D^-1 L^-1 A y, which is the last row of L. The solution stays scaled, in f->u.
+ * beta by back substitution in L' beta = D^-1 L^-1 A y, which is the last row of L. The solution stays scaled, in
+ * f->ldl.u.
  */
 extern bool gr_ols_back_substitute(GrNormalFactor *f, const GrHost *host, GrError *err);
 
@@ -118,12 +111,18 @@ extern void gr_ols_carve(GrNormalFactor *f, int skip, void *workspace);
 extern bool gr_ols_factorise(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, bool want_inverse,
 							 const GrHost *host, GrError *err);
 
-/*
- * inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten. low: NULL, or room for
- * what rounding left of the entries, as a packed triangle, which a device leaves as it is
- */
-extern bool gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, double *low, GrDD sigma2,
-								double y_scale, const GrHost *host, GrError *err);
+/* The inverse of A, or the covariance matrix that it is with a variance sigma^2 */
+typedef struct GrNormalInverse
+{
+	double	   *entries;		/* m x m: sigma^2 inv(L)' D^-1 inv(L), unscaled; NaN for aliased terms */
+	double	   *low;			/* packed triangle: what rounding left of the entries; NULL: not wanted */
+	GrDD		sigma2;
+	double		y_scale;		/* the response's scale, by whose square entries are divided */
+} GrNormalInverse;
+
+/* Fills inverse; f->ldl.u is overwritten. A device leaves inverse->low as it is. */
+extern bool gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
+								const GrHost *host, GrError *err);
 
 /* Ends what a device has of it. */
 extern void gr_ols_release(GrNormalFactor *f);

@@ -7,6 +7,7 @@
 #define GPUREG_SOLVER_H
 
 #include "compute/base/compute.h"
+#include "compute/base/dd_dot.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,8 +56,8 @@ typedef struct GrSolverOps
 	 * and T = S / divisor, a power of two; NaN in the rows and columns of aliased terms. May be called once; polls
 	 * host.
 	 */
-	bool		(*inverse) (GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
-							const GrHost *host, GrError *err);
+	bool		(*inverse) (GrFactor *factor, GrDDConstVector w, double divisor, double *inverse, const GrHost *host,
+							GrError *err);
 	void		(*end) (GrFactor *factor);
 } GrSolverOps;
 

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/linalg/gram_shift.h"
-#include "compute/linalg/gram_subset.h"
 #include "compute/linalg/ldl.h"
 #include "compute/linear/ols.h"
 
@@ -28,16 +26,13 @@ typedef struct Iv
 	GrLdl		rest;
 	GrLdl		projected;
 	GrDDVector	beta;			/* ne: of E, scaled */
-	double	   *hi;				/* the triangle as it was given or, without an intercept, about 0 */
-	double	   *lo;
-	double	   *shift;			/* nall + 1 */
-	/* of (1, W, E, y): the triangle, and the factor that the fit is made from */
-	double	   *term_hi;
-	double	   *term_lo;
-	double	   *term_shift;
+	GrGram		gram;			/* as it was given or, without an intercept, about 0 */
+	GrGram		terms;			/* of (1, W, E, y) */
+	/* the factor of terms that the fit is made from */
 	GrDDVector	l;
 	GrDDVector	d;
 	bool	   *aliased;
+	int		   *columns_of_terms;	/* of gram, from 0 */
 	void	   *ols_workspace;
 } Iv;
 
@@ -51,13 +46,14 @@ size_t
 gr_iv_workspace_nbytes(const GrIvColumns *columns)
 {
 	int			nall = nall_of(columns);
-	int			nterms = columns->nexogenous + columns->nendogenous + 1;
-	size_t		all = (size_t) gr_triangle(gr_norder(nall));
-	size_t		terms = (size_t) gr_triangle((int64_t) nterms + 1);
+	int			nfeatures = columns->nexogenous + columns->nendogenous;
+	size_t		nterms = (size_t) nfeatures + 1;
+	size_t		terms = (size_t) gr_triangle(gr_norder(nfeatures));
 	size_t		ndoubles = gr_ldl_ndoubles(nall + 2) + 3 * gr_ldl_ndoubles(columns->nendogenous + 1) +
-		2 * (size_t) columns->nendogenous + 2 * all + 2 * (size_t) nall + 1 + 4 * terms + 4 * (size_t) nterms + 4;
+		2 * (size_t) columns->nendogenous + gr_gram_ndoubles(nall) + gr_gram_ndoubles(nfeatures) + 2 * terms +
+		4 * nterms + 4;
 
-	return ndoubles * sizeof(double) + gr_ols_workspace_nbytes(nterms - 1);
+	return ndoubles * sizeof(double) + gr_ols_workspace_nbytes(nfeatures);
 }
 
 static double *
@@ -74,8 +70,8 @@ carve_workspace(Iv *iv, void *workspace)
 {
 	double	   *next = workspace;
 	size_t		nterms = (size_t) iv->nw + iv->ne;
-	size_t		all = (size_t) gr_triangle(gr_norder(iv->nall));
-	size_t		terms = (size_t) gr_triangle((int64_t) (iv->columns->nexogenous + iv->ne + 2));
+	int			nfeatures = iv->columns->nexogenous + iv->ne;
+	size_t		terms = (size_t) gr_triangle(gr_norder(nfeatures));
 
 	gr_ldl_carve(&iv->all, iv->nz + iv->ne + 1, &next);
 	iv->all.npivots = iv->nz;
@@ -84,12 +80,9 @@ carve_workspace(Iv *iv, void *workspace)
 	gr_ldl_carve(&iv->projected, iv->ne + 1, &next);
 	iv->beta.hi = carve(&next, iv->ne);
 	iv->beta.lo = carve(&next, iv->ne);
-	iv->hi = carve(&next, all);
-	iv->lo = carve(&next, all);
-	iv->shift = carve(&next, (size_t) iv->nall + 1);
-	iv->term_hi = carve(&next, terms);
-	iv->term_lo = carve(&next, terms);
-	iv->term_shift = carve(&next, nterms + 1);
+	iv->gram = gr_gram_at(carve(&next, gr_gram_ndoubles(iv->nall)), iv->nall);
+	iv->terms = gr_gram_at(carve(&next, gr_gram_ndoubles(nfeatures)), nfeatures);
+	iv->columns_of_terms = (int *) carve(&next, (size_t) nfeatures + 1);
 	iv->l.hi = carve(&next, terms);
 	iv->l.lo = carve(&next, terms);
 	iv->d.hi = carve(&next, nterms + 1);
@@ -98,24 +91,18 @@ carve_workspace(Iv *iv, void *workspace)
 	iv->ols_workspace = next;
 }
 
-/* The triangle about its shift or, without an intercept, about 0 */
+/* Copies gram about its shift or, without an intercept, about 0, and factorises that. */
 static bool
-load(Iv *iv, const double *hi, const double *lo, const double *shift, int64_t nrows, const GrHost *host, GrError *err)
+load(Iv *iv, const GrGram *gram, const GrHost *host, GrError *err)
 {
-	size_t		nbytes = (size_t) gr_triangle(gr_norder(iv->nall)) * sizeof(double);
 	GrPoll		poll = {.host = host};
 
-	memcpy(iv->hi, hi, nbytes);
-	memcpy(iv->lo, lo, nbytes);
-	memset(iv->shift, 0, ((size_t) iv->nall + 1) * sizeof(double));
-	if (shift != NULL && iv->first == 1)
-		memcpy(iv->shift, shift, ((size_t) iv->nall + 1) * sizeof(double));
-	else if (shift != NULL && gr_shift_any(shift, iv->nall) &&
-			 !gr_gram_translate(iv->hi, iv->lo, iv->nall, shift, NULL, &poll))
+	if (iv->first == 1 || !gr_gram_is_shifted(gram))
+		gr_gram_copy(&iv->gram, gram);
+	else if (!gr_gram_copy_about(&iv->gram, gram, NULL, &poll))
 		return gr_fail(err, GR_CANCELED, 0, "factorisation");
-	iv->all.max_rank = nrows;
-	return gr_ldl_load(&iv->all, iv->hi, iv->lo, iv->shift, 1 - iv->first, err) &&
-		gr_ldl_factorise(&iv->all, host, err);
+	iv->all.max_rank = gram->nobs;
+	return gr_ldl_load(&iv->all, &iv->gram, 1 - iv->first, err) && gr_ldl_factorise(&iv->all, host, err);
 }
 
 /* Entry (a, b) of the three matrices of (E, y); row a times D is in all.u */
@@ -233,28 +220,16 @@ residual_squares(const Iv *iv)
 	return sum;
 }
 
-/* The triangle of (1, W, E, y), and L and D of the regressors' projections in it */
-static void
+/* The matrix of (1, W, E, y), and L and D of the regressors' projections in it */
+static bool
 make_terms(Iv *iv, GrDD rss)
 {
 	const GrIvColumns *c = iv->columns;
-	int			nfeatures = c->nexogenous + iv->ne;
-	int			skipped = c->ninstruments;
 
-	for (int64_t i = 0; i <= nfeatures + 1; i++)
-	{
-		int64_t		from = gr_packed(i <= c->nexogenous ? i : i + skipped, 0);
-
-		for (int64_t j = 0; j <= i; j++)
-		{
-			int64_t		k = from + (j <= c->nexogenous ? j : j + skipped);
-
-			iv->term_hi[gr_packed(i, j)] = iv->hi[k];
-			iv->term_lo[gr_packed(i, j)] = iv->lo[k];
-		}
-		if (i > 0)
-			iv->term_shift[i - 1] = iv->shift[i - 1 + (i <= c->nexogenous ? 0 : skipped)];
-	}
+	for (int k = 0; k <= iv->terms.nfeatures; k++)
+		iv->columns_of_terms[k] = k < c->nexogenous ? k : k + c->ninstruments;
+	if (!gr_gram_subset(&iv->gram, iv->columns_of_terms, &iv->terms))
+		return false;
 	for (int64_t i = 0; i <= iv->nw + iv->ne; i++)
 	{
 		bool		exogenous = i < iv->nw;
@@ -269,6 +244,7 @@ make_terms(Iv *iv, GrDD rss)
 		if (i < iv->nw + iv->ne)
 			iv->aliased[i] = exogenous ? iv->all.aliased[i] : iv->projected.aliased[e];
 	}
+	return true;
 }
 
 /* (more / df1) / (left / df2), where more and left are of one scale */
@@ -319,18 +295,15 @@ test_overidentification(const Iv *iv, GrDD rss, int64_t nrows, GrIvFit *fit)
 	fit->sargan = (GrIvTest) {.df1 = fit->instruments - fit->endogenous,.statistic = NAN};
 	if (iv->first == 0)
 	{
-		int64_t		y = gr_packed(iv->columns->nexogenous + iv->ne + 1, 0);
-		GrDD		sum = {iv->term_hi[y], iv->term_lo[y]};
+		GrDD		sum = gr_gram_entry(&iv->terms, iv->terms.nfeatures + 1, 0);
 
 		for (int64_t k = 0; k < fit->nterms; k++)
 		{
-			GrDD		entry = {iv->term_hi[gr_packed(k + 1, 0)], iv->term_lo[gr_packed(k + 1, 0)]};
-
 			if (!isnan(fit->coef[k]))
-				sum = gr_dd_sub(sum, gr_dd_mul_d(entry, fit->coef[k]));
+				sum = gr_dd_sub(sum, gr_dd_mul_d(gr_gram_entry(&iv->terms, k + 1, 0), fit->coef[k]));
 		}
 		sum = gr_dd_scale(sum, unit);
-		sum = gr_dd_div(gr_dd_mul(sum, sum), (GrDD) {iv->term_hi[0], iv->term_lo[0]});
+		sum = gr_dd_div(gr_dd_mul(sum, sum), gr_gram_entry(&iv->terms, 0, 0));
 		explained = gr_dd_sub(explained, sum);
 		rss = gr_dd_sub(rss, sum);
 	}
@@ -339,12 +312,11 @@ test_overidentification(const Iv *iv, GrDD rss, int64_t nrows, GrIvFit *fit)
 }
 
 bool
-gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvColumns *columns, int64_t nrows,
-			bool intercept, void *workspace, GrIvFit *fit, const GrHost *host, GrError *err)
+gr_iv_solve(const GrGram *gram, const GrIvColumns *columns, void *workspace, GrIvFit *fit, const GrHost *host,
+			GrError *err)
 {
-	Iv			iv = {.columns = columns,.nall = nall_of(columns),.first = intercept ? 1 : 0};
-	int			nfeatures = columns->nexogenous + columns->nendogenous;
-	GrOlsFit	ols = {.coef = fit->coef,.vcov = fit->vcov};
+	Iv			iv = {.columns = columns,.nall = nall_of(columns),.first = columns->intercept ? 1 : 0};
+	GrOlsFit	ols = {.coef = fit->coef,.vcov = fit->vcov,.intercept = columns->intercept};
 	GrOlsFactor factor;
 	GrDD		rss;
 
@@ -352,22 +324,22 @@ gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvC
 	iv.nz = iv.nw + columns->ninstruments;
 	iv.ne = columns->nendogenous;
 	carve_workspace(&iv, workspace);
-	if (!load(&iv, hi, lo, shift, nrows, host, err) || !factorise_blocks(&iv, nrows, host, err))
+	if (!load(&iv, gram, host, err) || !factorise_blocks(&iv, gram->nobs, host, err))
 		return false;
 	fit->nterms = iv.nw + iv.ne;
 	fit->instruments = count_pivots(&iv.all, iv.nw, iv.nz);
 	fit->endogenous = count_pivots(&iv.ols, 0, iv.ne);
 	fit->identified = count_pivots(&iv.projected, 0, iv.ne) == fit->endogenous;
 	fit->rank = count_pivots(&iv.all, 0, iv.nw) + fit->endogenous;
-	fit->df_residual = nrows - fit->rank;
+	fit->df_residual = gram->nobs - fit->rank;
 	if (!fit->identified)
 		return true;
 	solve_endogenous(&iv);
 	rss = residual_squares(&iv);
-	make_terms(&iv, rss);
-	factor = (GrOlsFactor) {iv.l.hi, iv.l.lo, iv.d.hi, iv.d.lo, iv.aliased};
-	if (!gr_ols_finish(iv.term_hi, iv.term_lo, iv.term_shift, nfeatures, nrows, intercept, &factor, iv.ols_workspace,
-					   &ols, host, err))
+	if (!make_terms(&iv, rss))
+		return gr_fail(err, GR_INVALID, 0, "terms");
+	factor = (GrOlsFactor) {gr_dd_from(iv.l, 0), gr_dd_from(iv.d, 0), iv.aliased};
+	if (!gr_ols_finish(&iv.terms, &factor, iv.ols_workspace, &ols, host, err))
 	{
 		/* a column of that triangle as one of this */
 		if (err->where >= columns->nexogenous)
@@ -376,8 +348,8 @@ gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvC
 	}
 	fit->rss = ols.rss;
 	fit->tss = ols.tss;
-	make_tests(&iv, nrows, fit);
-	test_overidentification(&iv, rss, nrows, fit);
+	make_tests(&iv, gram->nobs, fit);
+	test_overidentification(&iv, rss, gram->nobs, fit);
 	if (ols.rss == 0)
 		fit->sargan.statistic = NAN;
 	return true;

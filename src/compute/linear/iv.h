@@ -13,18 +13,22 @@
 #ifndef GPUREG_IV_H
 #define GPUREG_IV_H
 
-#include "compute/base/compute.h"
+#include "compute/linalg/gram.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* How many columns of each kind a triangle has, in this order: (1, exogenous, instruments, endogenous, response) */
+/*
+ * How many columns of each kind a Gram matrix has, in this order: (1, exogenous, instruments, endogenous, response).
+ * The ones may take no part.
+ */
 typedef struct GrIvColumns
 {
 	int			nexogenous;
 	int			ninstruments;	/* excluded ones */
 	int			nendogenous;	/* 1 or more */
+	bool		intercept;
 } GrIvColumns;
 
 /* A test's statistic, of F with df1 and df2 degrees of freedom or of chi squared with df1; NaN: there is none */
@@ -56,11 +60,11 @@ typedef struct GrIvFit
 extern size_t gr_iv_workspace_nbytes(const GrIvColumns *columns);
 
 /*
- * Solves. hi, lo: the packed triangle about shift (of the columns after the ones; NULL: 0) over nrows >= 1 rows. The
- * fit's arrays are the caller's. Fails as gr_ols_solve() does; where: the column as in this triangle, -1 the ones.
+ * Solves gram, of 1 row or more. The fit's arrays are the caller's. Fails as gr_ols_solve() does; where: the column as
+ * in gram, -1 the ones.
  */
-extern bool gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvColumns *columns,
-						int64_t nrows, bool intercept, void *workspace, GrIvFit *fit, const GrHost *host, GrError *err);
+extern bool gr_iv_solve(const GrGram *gram, const GrIvColumns *columns, void *workspace, GrIvFit *fit,
+						const GrHost *host, GrError *err);
 
 #ifdef __cplusplus
 }

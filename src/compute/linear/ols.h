@@ -21,6 +21,7 @@
 #ifndef GPUREG_OLS_H
 #define GPUREG_OLS_H
 
+#include "compute/linalg/gram.h"
 #include "compute/linalg/ols_factor.h"
 #include "compute/linalg/solver.h"
 
@@ -39,10 +40,15 @@ typedef struct GrOlsFit
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	double	   *vcov_low;		/* packed triangle: what rounding left of vcov, unless on_device; NULL: not wanted */
 	bool		on_device;		/* solved there */
+	bool		intercept;		/* in */
+	/*
+	 * in: where many terms are solved instead, to within rounding in double-double the same; NULL: here. If the
+	 * device's memory doesn't suffice, the solve is done here; its other failures are the solve's.
+	 */
+	const GrSolver *solver;
 	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
 	/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half of rss; where it isn't 0, solved here, too */
 	double		l2;
-	int64_t		nsummed;		/* in: rows that the sums are of, where nrows counts them more than once; 0: nrows */
 	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
 } GrOlsFit;
 
@@ -53,18 +59,12 @@ typedef struct GrOlsFit
 extern size_t gr_ols_workspace_nbytes(int nfeatures);
 
 /*
- * Solves. hi, lo: the packed triangle of (1, x, y) about shift (of (x, y); NULL: 0) over nrows >= 1 rows,
- * left as it is. fit->coef and fit->vcov point to the caller's arrays, vcov may be NULL when coefficients alone are
- * wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of squares over- or underflowed or the matrix isn't
- * one of cross products; with GR_RESULT_OUT_OF_RANGE if a coefficient or, where vcov is wanted, a variance or a sum of
- * squares is beyond float8's range, or not 0 and below it; and with GR_CANCELED.
- *
- * solver: where many terms are solved instead, to within rounding in double-double the same; NULL: here. If the
- * device's memory doesn't suffice, the solve is done here; its other failures are the solve's.
+ * Solves gram, of 1 row or more, which is left as it is. fit->coef and fit->vcov point to the caller's arrays, vcov may
+ * be NULL when coefficients alone are wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of squares over-
+ * or underflowed or the matrix isn't one of cross products; with GR_RESULT_OUT_OF_RANGE if a coefficient or, where vcov
+ * is wanted, a variance or a sum of squares is beyond float8's range, or not 0 and below it; and with GR_CANCELED.
  */
-extern bool gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
-						 bool intercept, void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host,
-						 GrError *err);
+extern bool gr_ols_solve(const GrGram *gram, void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err);
 
 typedef struct GrNormalFit
 {
@@ -77,6 +77,9 @@ typedef struct GrNormalFit
 	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
 	double		decrement;		/* c' A^-1 c */
 	bool		on_device;		/* solved there */
+	int			skip;			/* in: rows of the triangle that are passed over, before those of A */
+	double		tolerance;		/* in: a term is aliased if its pivot is not above this share of its diagonal entry */
+	const GrSolver *solver;		/* in: as in GrOlsFit */
 	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
 	GrMatrixRows rows;			/* in: what the triangle's rows are, those passed over included, for errors */
 } GrNormalFit;
@@ -89,13 +92,12 @@ gr_max_rank(double nrows, double l2)
 }
 
 /*
- * Solves A b = c for a positive semidefinite A. hi, lo: a packed triangle in double-double of skip + nterms + 1 rows:
- * skip that are passed over, those of A, and c' as the last one, whose diagonal entry is not looked at. A term is
- * aliased if its pivot is not above tolerance times its diagonal entry. workspace: gr_ols_workspace_nbytes(nterms)
- * bytes. solver and failures: as with gr_ols_solve().
+ * Solves A b = c for a positive semidefinite A. triangle: packed, of skip + nterms + 1 rows: those passed over, those
+ * of A, and c' as the last one, whose diagonal entry is not looked at. workspace: gr_ols_workspace_nbytes(nterms)
+ * bytes. Fails as gr_ols_solve() does.
  */
-extern bool gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace,
-							const GrSolver *solver, GrNormalFit *fit, const GrHost *host, GrError *err);
+extern bool gr_normal_solve(GrDDConstVector triangle, void *workspace, GrNormalFit *fit, const GrHost *host,
+							GrError *err);
 
 /*
  * After a gr_normal_solve() of nterms terms with that workspace, neither on a device nor with an inverse: term k less
@@ -111,19 +113,16 @@ extern bool gr_normal_residual(void *workspace, int nterms, int k, double *coef,
  */
 typedef struct GrOlsFactor
 {
-	const double *l_hi;			/* packed; the diagonal isn't looked at */
-	const double *l_lo;
-	const double *d_hi;			/* D, and the residual sum of squares */
-	const double *d_lo;
+	GrDDConstVector l;			/* packed; the diagonal isn't looked at */
+	GrDDConstVector d;			/* D, and the residual sum of squares */
 	const bool *aliased;		/* of the terms: those that are left out */
 } GrOlsFactor;
 
 /*
- * What gr_ols_solve() makes of its own factorisation, and fails with. Of the triangle, the diagonal, the sums and the
- * response's row are looked at.
+ * Makes of another factorisation the fit that gr_ols_solve() makes of its own, and fails as that does. Of gram, the
+ * diagonal, the sums and the response's row are looked at.
  */
-extern bool gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
-						  bool intercept, const GrOlsFactor *factor, void *workspace, GrOlsFit *fit,
+extern bool gr_ols_finish(const GrGram *gram, const GrOlsFactor *factor, void *workspace, GrOlsFit *fit,
 						  const GrHost *host, GrError *err);
 
 #ifdef __cplusplus

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/linalg/gram_shift.h"
 #include "compute/linalg/ldl.h"
 #include "compute/linear/select_best.h"
 
@@ -39,25 +38,22 @@ carve(double **next, size_t n)
 }
 
 static void
-carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, GrDDVector *about_0, void *workspace)
+carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, GrGram *about_0, void *workspace)
 {
 	double	   *next = workspace;
 	size_t		p = (size_t) select->nfeatures;
 	size_t		all = (size_t) gr_triangle((int64_t) p + 2);
 
 	gr_ldl_carve(ldl, select->nfeatures + (select->selection->intercept ? 2 : 1), &next);
-	select->c_hi = carve(&next, all);
-	select->c_lo = carve(&next, all);
+	select->c.hi = carve(&next, all);
+	select->c.lo = carve(&next, all);
 	swept->hi = carve(&next, all);
 	swept->lo = carve(&next, all);
-	about_0->hi = carve(&next, all);
-	about_0->lo = carve(&next, all);
-	select->subset_hi = carve(&next, all);
-	select->subset_lo = carve(&next, all);
-	select->subset_shift = carve(&next, p + 1);
+	*about_0 = (GrGram) {.hi = carve(&next, all),.lo = carve(&next, all)};
+	select->subset = gr_gram_at(carve(&next, gr_gram_ndoubles(select->nfeatures)), select->nfeatures);
 	select->coef = carve(&next, p + 1);
 	select->least_pivot = carve(&next, p + 1);
-	select->entries = (int *) carve(&next, p + 2);
+	select->columns = (int *) carve(&next, p + 1);
 	select->sorted = (int *) carve(&next, p + 1);
 	select->known = (bool *) carve(&next, p + 1);
 	select->ols_workspace = next;
@@ -74,9 +70,9 @@ static bool
 load(GrSelect *select, GrLdl *ldl)
 {
 	int			first = select->selection->intercept ? 1 : 0;
-	GrDDVector	c = {select->c_hi, select->c_lo};
+	GrDDVector	c = select->c;
 
-	if (!gr_ldl_load(ldl, select->hi, select->lo, select->shift, 1 - first, select->err))
+	if (!gr_ldl_load(ldl, &select->gram, 1 - first, select->err))
 		return false;
 	ldl->npivots = first;
 	if (!gr_ldl_factorise(ldl, select->host, select->err))
@@ -98,20 +94,15 @@ load(GrSelect *select, GrLdl *ldl)
 
 /* Without an intercept, the sums about 0 in place of those about a shift */
 static bool
-translate_back(GrSelect *select, GrDDVector about_0)
+translate_back(GrSelect *select, GrGram about_0)
 {
-	size_t		nbytes = (size_t) gr_triangle(gr_norder(select->nfeatures)) * sizeof(double);
 	GrPoll		poll = {.host = select->host};
 
-	if (select->selection->intercept || select->shift == NULL || !gr_shift_any(select->shift, select->nfeatures))
+	if (select->selection->intercept || !gr_gram_is_shifted(&select->gram))
 		return true;
-	memcpy(about_0.hi, select->hi, nbytes);
-	memcpy(about_0.lo, select->lo, nbytes);
-	if (!gr_gram_translate(about_0.hi, about_0.lo, select->nfeatures, select->shift, NULL, &poll))
+	if (!gr_gram_copy_about(&about_0, &select->gram, NULL, &poll))
 		return gr_fail(select->err, GR_CANCELED, 0, "selection");
-	select->hi = about_0.hi;
-	select->lo = about_0.lo;
-	select->shift = NULL;
+	select->gram = about_0;
 	return true;
 }
 
@@ -200,8 +191,8 @@ step_forward(GrSelect *select, GrDDVector a, bool *in, int max_rank)
 	int			p = select->nfeatures;
 	GrPoll		poll = {.host = select->host};
 
-	memcpy(a.hi, select->c_hi, (size_t) gr_triangle(p + 1) * sizeof(double));
-	memcpy(a.lo, select->c_lo, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memcpy(a.hi, select->c.hi, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memcpy(a.lo, select->c.lo, (size_t) gr_triangle(p + 1) * sizeof(double));
 	memset(in, 0, (size_t) p * sizeof(bool));
 	for (int n = 1; n <= select->selection->max_size && n <= max_rank; n++)
 	{
@@ -229,8 +220,8 @@ sweep_all(GrSelect *select, GrDDVector a, bool *in, int max_rank, int *rank)
 	int			p = select->nfeatures;
 	GrPoll		poll = {.host = select->host};
 
-	memcpy(a.hi, select->c_hi, (size_t) gr_triangle(p + 1) * sizeof(double));
-	memcpy(a.lo, select->c_lo, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memcpy(a.hi, select->c.hi, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memcpy(a.lo, select->c.lo, (size_t) gr_triangle(p + 1) * sizeof(double));
 	memset(in, 0, (size_t) p * sizeof(bool));
 	*rank = 0;
 	for (int k = 0; k < p && *rank < max_rank; k++)
@@ -301,16 +292,14 @@ run(GrSelect *select, GrDDVector a, bool *in)
 }
 
 bool
-gr_select(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows, void *workspace,
-		  GrSelection *selection, const GrHost *host, GrError *err)
+gr_select(const GrGram *gram, void *workspace, GrSelection *selection, const GrHost *host, GrError *err)
 {
 	GrSelect	select = {
-		.hi = hi,.lo = lo,.shift = shift,.nfeatures = nfeatures,.nrows = nrows,.selection = selection,.host = host,
-		.err = err
+		.gram = *gram,.nfeatures = gram->nfeatures,.nrows = gram->nobs,.selection = selection,.host = host,.err = err
 	};
 	GrLdl		ldl;
 	GrDDVector	swept;
-	GrDDVector	about_0;
+	GrGram		about_0;
 
 	selection->nnodes = selection->nsolved = 0;
 	carve_workspace(&select, &ldl, &swept, &about_0, workspace);

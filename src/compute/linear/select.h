@@ -30,11 +30,10 @@ extern "C" {
 extern size_t gr_select_workspace_nbytes(int nfeatures, GrSelectMethod method);
 
 /*
- * Selects. hi, lo, shift: as in gr_ols_solve(), over nrows >= 1 rows. The selection's arrays are the caller's: room for
- * max_size (max_size + 1) / 2 features and max_size + 1 sums. Fails as gr_ols_solve() does.
+ * Selects by gram, of 1 row or more. The selection's arrays are the caller's: room for max_size (max_size + 1) / 2
+ * features and max_size + 1 sums. Fails as gr_ols_solve() does.
  */
-extern bool gr_select(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
-					  void *workspace, GrSelection *selection, const GrHost *host, GrError *err);
+extern bool gr_select(const GrGram *gram, void *workspace, GrSelection *selection, const GrHost *host, GrError *err);
 
 #ifdef __cplusplus
 }

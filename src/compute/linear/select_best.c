@@ -242,7 +242,7 @@ choose_places(const GrSelect *select, int *places)
 	int			n = 0;
 
 	for (int k = 0; k < select->nfeatures; k++)
-		if (select->c_hi[gr_packed(k, k)] > select->least_pivot[k])
+		if (select->c.hi[gr_packed(k, k)] > select->least_pivot[k])
 			places[n++] = k;
 	return n;
 }
@@ -251,7 +251,7 @@ choose_places(const GrSelect *select, int *places)
 static void
 load_places(const GrSelect *select, const Search *search, GrLdl *ldl)
 {
-	const GrDDVector c = {select->c_hi, select->c_lo};
+	const GrDDVector c = select->c;
 
 	for (int i = 0; i <= search->p; i++)
 	{
@@ -330,7 +330,7 @@ gr_select_best(GrSelect *select)
 
 	search.places = (int *) carve(&next, p + 1);
 	search.p = choose_places(select, search.places);
-	if (search.p < 2 || !(select->c_hi[last] > 0) || !(tss > 0))
+	if (search.p < 2 || !(select->c.hi[last] > 0) || !(tss > 0))
 		return true;
 	gr_ldl_carve(&ldl, search.p + 1, &next);
 	load_places(select, &search, &ldl);
@@ -350,13 +350,13 @@ gr_select_best(GrSelect *select)
 	search.room = next;
 	if (search.max_size > select->selection->rank)
 		search.max_size = select->selection->rank;
-	search.unit = sqrt(select->c_hi[last] / tss);
+	search.unit = sqrt(select->c.hi[last] / tss);
 	for (int k = 0; k < search.p; k++)
 	{
 		search.vars[k] = k;
 		search.bound[k] = INFINITY;
 	}
-	ok = choose_arithmetic(&ldl, sqrt(select->c_hi[last]), search.sorted, &search.rounding);
+	ok = choose_arithmetic(&ldl, sqrt(select->c.hi[last]), search.sorted, &search.rounding);
 	for (int k = 0; k <= p; k++)
 	{
 		search.limit[k] = k <= search.max_size ? INFINITY : 0;

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "compute/linalg/gram_subset.h"
-
 static void
 sort_places(int *places, int n)
 {
@@ -25,22 +23,16 @@ gr_select_solve(GrSelect *select, const int *features, int n, GrOlsFit *fit)
 {
 	int			p = select->nfeatures;
 
-	select->entries[0] = 0;
-	for (int k = 0; k < n; k++)
-	{
-		select->entries[k + 1] = features[k] + 1;
-		select->subset_shift[k] = select->shift == NULL ? 0 : select->shift[features[k]];
-	}
-	select->entries[n + 1] = p + 1;
-	select->subset_shift[n] = select->shift == NULL ? 0 : select->shift[p];
-	if (!gr_gram_subset(select->hi, select->lo, (int) gr_norder(p), select->entries, n + 2, select->subset_hi,
-						select->subset_lo))
+	memcpy(select->columns, features, (size_t) n * sizeof(int));
+	select->columns[n] = p;
+	select->subset.nfeatures = n;
+	if (!gr_gram_subset(&select->gram, select->columns, &select->subset))
 		return gr_fail(select->err, GR_INVALID, 0, "subset");
+	fit->intercept = select->selection->intercept;
 	fit->coef = select->coef;
 	fit->vcov = NULL;
 	select->selection->nsolved++;
-	if (gr_ols_solve(select->subset_hi, select->subset_lo, select->subset_shift, n, select->nrows,
-					 select->selection->intercept, select->ols_workspace, NULL, fit, select->host, select->err))
+	if (gr_ols_solve(&select->subset, select->ols_workspace, fit, select->host, select->err))
 		return true;
 	/* a column of the subset as one of all */
 	if (select->err->where >= 0)

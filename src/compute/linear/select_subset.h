@@ -34,22 +34,17 @@ typedef struct GrSelection
 /* What all ways of selecting work on */
 typedef struct GrSelect
 {
-	const double *hi;			/* as given */
-	const double *lo;
-	const double *shift;
+	GrGram		gram;			/* as given or, without an intercept, about 0 */
 	int			nfeatures;
 	int64_t		nrows;
 	GrSelection *selection;
 	const GrHost *host;
 	GrError    *err;
-	double	   *c_hi;			/* packed triangle of the features and the response, scaled, about the mean */
-	double	   *c_lo;
+	GrDDVector	c;				/* packed triangle of the features and the response, scaled, about the mean */
 	double	   *least_pivot;	/* nfeatures: of c */
-	double	   *subset_hi;		/* room for a subset */
-	double	   *subset_lo;
-	double	   *subset_shift;
+	GrGram		subset;			/* room for a subset, and its columns */
+	int		   *columns;
 	double	   *coef;
-	int		   *entries;
 	int		   *sorted;
 	bool	   *known;			/* max_size + 1: is there a subset of that size? */
 	void	   *ols_workspace;

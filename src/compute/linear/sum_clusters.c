@@ -8,15 +8,11 @@
 
 #include "compute/base/dd.h"
 #include "compute/linalg/eigen.h"
-#include "compute/linalg/gram_shift.h"
-#include "compute/linalg/gram_subset.h"
 #include "compute/linear/ols.h"
 #include "compute/linear/sum_clusters_work.h"
 
 /* A column whose mean is further from 0 than so many of its spreads is taken about its mean. */
 #define FAR_SPREADS 4.0
-#define LEAST_SHIFT 1e-110		/* as in gram_shift.c */
-#define MOST_SHIFT 1e140
 
 /* Entries of A^-1, in units of the terms' own, up to which K in float8 keeps some 13 digits */
 #define COLLINEAR 1000.0
@@ -106,7 +102,7 @@ gr_cluster_fit_nbytes(int nfeatures, int nterms)
 		(size_t) gr_triangle(nterms + 1);
 
 	/* what gr_cluster_fit_begin() takes besides */
-	own += 2 * triangle + 2 * (size_t) gr_triangle(nterms + 1) + 3 * n;
+	own += gr_gram_ndoubles(nfeatures) + 2 * (size_t) gr_triangle(nterms + 1) + 3 * n;
 	return sizeof(GrClusterWork) + own * sizeof(double) + gr_ols_workspace_nbytes(nterms);
 }
 
@@ -118,8 +114,7 @@ gr_cluster_fit_nbytes(int nfeatures, int nterms)
 typedef struct System
 {
 	int			n;
-	double	   *hi;
-	double	   *lo;
+	GrDDVector	sums;			/* packed triangle */
 	GrPoll		poll;
 } System;
 
@@ -128,7 +123,7 @@ system_entry(const System *system, int64_t i, int64_t j)
 {
 	int64_t		at = i >= j ? triangle_at(i, j) : triangle_at(j, i);
 
-	return (GrDD) {system->hi[at], system->lo[at]};
+	return gr_dd_get(system->sums, at);
 }
 
 /* Rows of C: each is what is left of a term beyond the terms before it, in units of its own */
@@ -137,7 +132,7 @@ fill_factor(GrClusterFit *fit, System *system, void *workspace, double *row, dou
 {
 	for (int k = 0; k < fit->nterms; k++)
 	{
-		double		deviation = sqrt(pivot[k] * system->hi[triangle_at(k, k)]);
+		double		deviation = sqrt(pivot[k] * system->sums.hi[triangle_at(k, k)]);
 		double	   *into = fit->factor + (int64_t) k * fit->nterms;
 
 		if (!gr_normal_residual(workspace, fit->nterms, k, row, &system->poll))
@@ -195,7 +190,7 @@ is_collinear(const GrClusterFit *fit, const System *system)
 
 		for (int i = j; i < fit->nterms; i++)
 			inverse += fit->factor[(int64_t) i * fit->nterms + j] * fit->factor[(int64_t) i * fit->nterms + j];
-		if (!(inverse * system->hi[triangle_at(j, j)] < COLLINEAR))
+		if (!(inverse * system->sums.hi[triangle_at(j, j)] < COLLINEAR))
 			return true;
 	}
 	return false;
@@ -212,7 +207,7 @@ solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased
 	GrNormalFit solved = {.nterms = n,.aliased = aliased,.coef = fit->coef_hi,.pivot = pivot};
 
 	memset(aliased, 0, (size_t) n * sizeof(bool));
-	if (!gr_normal_solve(system->hi, system->lo, 0, 0.0, solver, NULL, &solved, host, err))
+	if (!gr_normal_solve(gr_dd_from(system->sums, 0), solver, &solved, host, err))
 		return false;
 	for (int k = 0; k < n; k++)
 		if (aliased[k])
@@ -226,66 +221,45 @@ solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased
 }
 
 /*
- * The shift for a column whose sums about another are in hi, lo: near its mean where this is far from 0, rounded to the
- * size of its spread. So it doesn't depend on that other shift, which is that of the state that came first.
+ * Copies gram about the shift that all sums are brought to: near the mean of a column where this is far from 0, so that
+ * it doesn't depend on gram's own shift, which is that of the state that came first. False if canceled.
  */
-static double
-choose_column(const double *hi, const double *lo, int64_t column, double shift)
-{
-	int64_t		at = triangle_at(column, 0);
-	GrDD		sum = {hi[at], lo[at]};
-	GrDD		about = gr_dd_div(sum, (GrDD) {hi[0], lo[0]});
-	GrDD		squares = {hi[triangle_at(column, column)], lo[triangle_at(column, column)]};
-	double		mean = gr_dd_to_double(gr_dd_add(about, gr_dd(shift)));
-	double		spread;
-
-	squares = gr_dd_sub(squares, gr_dd_mul(sum, about));
-	spread = squares.hi > 0 ? sqrt(squares.hi / hi[0]) : 0;
-	if (!(fabs(mean) > FAR_SPREADS * spread) || !(fabs(mean) >= LEAST_SHIFT && fabs(mean) <= MOST_SHIFT))
-		return 0;
-	return spread > 0x1p-50 * fabs(mean) ? ldexp(rint(ldexp(mean, -ilogb(spread))), ilogb(spread)) : mean;
-}
-
-/* The shift that all sums are brought to; and those of all rows about it, in hi, lo. False if canceled. */
 static bool
-choose_shift(GrClusterFit *fit, double *hi, double *lo, const double *shift, bool origin, GrPoll *poll)
+choose_shift(GrClusterFit *fit, const GrGram *gram, GrGram *to, GrPoll *poll)
 {
-	for (int j = 0; j <= fit->nfeatures; j++)
-		fit->shift[j] = origin ? 0 : choose_column(hi, lo, j + 1, shift[j]);
-	return gr_gram_translate(hi, lo, fit->nfeatures, shift, fit->shift, poll);
+	for (int j = 0; j <= gram->nfeatures; j++)
+		fit->shift[j] = fit->origin ? 0 : gr_gram_better_shift(gram, j + 1, FAR_SPREADS);
+	return gr_gram_copy_about(to, gram, fit->shift, poll);
 }
 
 bool
-gr_cluster_fit_begin(GrClusterFit *fit, const double *hi, const double *lo, const double *shift, int nfeatures,
-					 const int *entries, int nterms, bool origin, bool jackknife, void *workspace, const GrHost *host,
-					 GrError *err)
+gr_cluster_fit_begin(GrClusterFit *fit, const GrGram *gram, void *workspace, const GrHost *host, GrError *err)
 {
-	int64_t		size = gr_triangle(gr_norder(nfeatures));
-	System		system = {.n = nterms,.poll = {.host = host}};
-	GrClusterWork	   *work = workspace;
+	int			n = fit->nterms;
+	System		system = {.n = n,.poll = {.host = host}};
+	GrClusterWork *work = workspace;
 	double	   *next = (double *) (work + 1);
-	double	   *all;
+	GrGram		all;
 	int			columns[GR_CLUSTER_TERMS_MAX + 1];
 
-	*fit = (GrClusterFit) {.nfeatures = nfeatures,.nterms = nterms,.entries = entries,.jackknife = jackknife,
-		.work = work};
+	fit->nfeatures = gram->nfeatures;
+	fit->work = work;
+	fit->nclusters = 0;
 	next = carve_all(fit, work, next);
-	all = carve(&next, 2 * size);
-	memcpy(all, hi, (size_t) size * sizeof(double));
-	memcpy(all + size, lo, (size_t) size * sizeof(double));
-	if (!choose_shift(fit, all, all + size, shift, origin, &system.poll))
+	all = gr_gram_at(carve(&next, (int64_t) gr_gram_ndoubles(gram->nfeatures)), gram->nfeatures);
+	if (!choose_shift(fit, gram, &all, &system.poll))
 		return fail_canceled(err);
-	memcpy(columns, entries, (size_t) nterms * sizeof(int));
-	columns[nterms] = nfeatures + 1;
-	system.hi = carve(&next, gr_triangle(nterms + 1));
-	system.lo = carve(&next, gr_triangle(nterms + 1));
-	if (!gr_gram_subset(all, all + size, gr_norder(nfeatures), columns, nterms + 1, system.hi, system.lo))
+	memcpy(columns, fit->entries, (size_t) n * sizeof(int));
+	columns[n] = gram->nfeatures + 1;
+	system.sums.hi = carve(&next, gr_triangle(n + 1));
+	system.sums.lo = carve(&next, gr_triangle(n + 1));
+	if (!gr_packed_subset(gr_gram_triangle(&all), gr_norder(gram->nfeatures), columns, n + 1, system.sums))
 		return gr_fail(err, GR_INVALID, 0, "entries");
-	for (int i = 0; i <= nterms; i++)
+	for (int i = 0; i <= n; i++)
 		for (int j = 0; j <= i; j++)
 			work->at[triangle_at(i, j)] = GR_CLUSTER_LANES *
 				(columns[i] >= columns[j] ? triangle_at(columns[i], columns[j]) : triangle_at(columns[j], columns[i]));
-	memset(fit->middle, 0, (size_t) middle_size(nterms) * sizeof(double));
+	memset(fit->middle, 0, (size_t) middle_size(n) * sizeof(double));
 	return solve_system(fit, &system, next, (bool *) work->pivot, host, err);
 }
 

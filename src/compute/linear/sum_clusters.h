@@ -25,7 +25,7 @@
 #ifndef GPUREG_SUM_CLUSTERS_H
 #define GPUREG_SUM_CLUSTERS_H
 
-#include "compute/base/compute.h"
+#include "compute/linalg/gram.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,38 +53,39 @@ extern bool gr_cluster_kind_named(const char *name, GrClusterKind *kind);
 /* What clusters are measured by: the fit to all of their rows */
 typedef struct GrClusterFit
 {
-	int			nfeatures;		/* of a record */
+	/* given */
 	int			nterms;			/* n, none of them collinear with the others */
-	const int  *entries;		/* n: which of (1, x) a term is: 0 or a feature's number */
+	const int  *entries;		/* n: which of (1, x) a term is: 0 or a feature's number; the caller's */
+	bool		origin;			/* all sums are brought to a shift of 0, as a model without intercept needs */
+	bool		jackknife;		/* w is wanted, for CR3 */
+
+	int			nfeatures;		/* of a record */
 	double	   *shift;			/* nfeatures + 1: that all sums are brought to */
 	double	   *coef_hi;		/* n: b about the shift, in double-double */
 	double	   *coef_lo;
 	double	   *factor;			/* n x n: C, lower triangular */
 	bool		collinear;		/* float8 doesn't suffice for K */
-	bool		jackknife;		/* w is wanted, for CR3 */
 	int64_t		nclusters;		/* added so far */
 	double	   *middle;			/* sums of q q', or w w', and of w: see sum_clusters.c */
 	void	   *work;
 } GrClusterFit;
 
-/* Numbers in a record */
+/* Numbers in a record, which gr_gram_at() lays out */
 static inline int64_t
 gr_cluster_record_size(int nfeatures)
 {
-	return 2 * gr_triangle((int64_t) gr_norder(nfeatures)) + gr_nterms(nfeatures);
+	return (int64_t) gr_gram_ndoubles(nfeatures);
 }
 
 /* Bytes of workspace that a fit keeps for as long as it is used */
 extern size_t gr_cluster_fit_nbytes(int nfeatures, int nterms);
 
 /*
- * Begins, with the sums of all rows about shift. entries: of the terms, which stay the caller's; origin: all sums are
- * brought to a shift of 0, as a model without intercept needs. Fails with GR_OUT_OF_RANGE (where: the term's column) if
- * the matrix isn't one of cross products, and as gr_normal_solve() does.
+ * Begins with gram, the sums of all rows, where what is given in fit is set and all else is 0. Fails with
+ * GR_OUT_OF_RANGE (where: the term's column) if the matrix isn't one of cross products, and as gr_normal_solve() does.
  */
-extern bool gr_cluster_fit_begin(GrClusterFit *fit, const double *hi, const double *lo, const double *shift,
-								 int nfeatures, const int *entries, int nterms, bool origin, bool jackknife,
-								 void *workspace, const GrHost *host, GrError *err);
+extern bool gr_cluster_fit_begin(GrClusterFit *fit, const GrGram *gram, void *workspace, const GrHost *host,
+								 GrError *err);
 
 /*
  * Adds n records, which follow one another; n is a multiple of GR_CLUSTER_LANES but for the last ones. max_lanes: for

@@ -373,7 +373,7 @@ remote_sink_restart(GrSink *sink, const double *shift, GrError *err)
 
 /* In pieces where there are many, as a thread that can't lease asks for sums, too. */
 static bool
-remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+remote_sink_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 {
 	GrRemoteClient *client = sink->client;
 	int64_t		nsums = gr_triangle(gr_norder(sink->options.shape.nfeatures));
@@ -388,8 +388,8 @@ remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 
 		if (!gr_remote_ask(client, GR_REMOTE_FINISH, sink->object.number, from, NULL, err))
 			return false;
-		memcpy(hi + from, gram.hi, (size_t) gram.n * sizeof(double));
-		memcpy(lo + from, gram.lo, (size_t) gram.n * sizeof(double));
+		memcpy(triangle.hi + from, gram.hi, (size_t) gram.n * sizeof(double));
+		memcpy(triangle.lo + from, gram.lo, (size_t) gram.n * sizeof(double));
 		from += gram.n;
 	}
 	return true;
@@ -635,7 +635,7 @@ remote_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **facto
 }
 
 static bool
-remote_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+remote_factor_inverse(GrFactor *factor, GrDDConstVector weights, double divisor, double *inverse,
 					  const GrHost *host, GrError *err)
 {
 	GrRemoteClient *client = factor->client;
@@ -647,8 +647,8 @@ remote_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, 
 	if (!gr_remote_check_object(client, factor->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_inverse(&wire, m);
-	gr_wire_put(w.w_hi, w_hi, m);
-	gr_wire_put(w.w_lo, w_lo, m);
+	gr_wire_put(w.w_hi, weights.hi, m);
+	gr_wire_put(w.w_lo, weights.lo, m);
 	client->channel->arguments.divisor = divisor;
 	if (!gr_remote_ask(client, GR_REMOTE_INVERSE, factor->object.number, 0, host, err))
 		return false;

@@ -52,8 +52,8 @@ gr_serve_inverse(GrRemoteServer *server, const GrRemoteCommand *command, const G
 
 	served->can_invert = false;
 	return gr_wire_fits(&wire, err) &&
-		server->backend->solver->inverse(served->object, w.w_hi, w.w_lo, server->arguments.divisor, w.inverse, host,
-										 err);
+		server->backend->solver->inverse(served->object, (GrDDConstVector) {w.w_hi, w.w_lo}, server->arguments.divisor,
+										 w.inverse, host, err);
 }
 
 /* Makes the draw's tables anew, since they hold counts that are used as limits. */

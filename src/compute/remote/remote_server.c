@@ -229,7 +229,7 @@ gather_sums(GrRemoteServer *server, GrServed *served, int64_t nsums, GrError *er
 		err->bytes_needed = nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
 	}
-	if (server->backend->sink->finish(served->object, served->sums, served->sums + nsums, err))
+	if (server->backend->sink->finish(served->object, (GrDDVector) {served->sums, served->sums + nsums}, err))
 		return true;
 	drop_sums(served);
 	return false;
@@ -247,7 +247,7 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	if (!gr_wire_fits(&wire, err))
 		return false;
 	if (gram.n == nsums)
-		return server->backend->sink->finish(served->object, gram.hi, gram.lo, err);
+		return server->backend->sink->finish(served->object, (GrDDVector) {gram.hi, gram.lo}, err);
 	if (from == 0 && !gather_sums(server, served, nsums, err))
 		return false;
 	if (served->sums == NULL || from < 0 || gram.n <= 0)

@@ -91,7 +91,7 @@ typedef struct GrRoles
 	const char *formula;		/* NULL: there is none; see frame.h */
 	bool		intercept;		/* ... where the formula doesn't say */
 	bool		centered;		/* powers about centers are as good as powers; see design_moves.h */
-	bool		pairs;			/* ... and wanted in two columns each; see gram_fold.h */
+	bool		pairs;			/* ... and wanted in two columns each; see gr_gram_fold() */
 } GrRoles;
 
 #define GR_ROLES_MAX 5			/* the response, weights, offsets and two keys */

@@ -278,10 +278,11 @@ settle_shift(GrState *state, const double *rows, int nrows, GrPoll *poll)
 {
 	int			p = state->nfeatures;
 	GrRowShape	shape = gr_state_shape(state);
-	double	   *shift = gr_state_shift(state);
+	GrGram		gram = gr_state_matrix(state);
+	double	   *shift = gram.shift;
 	double	   *narrowed;
 
-	if (gr_state_hi(state)[0] == 0.0)
+	if (gram.hi[0] == 0.0)
 	{
 		(void) gr_shift_choose(shift, rows, nrows, shape);
 		return;
@@ -290,22 +291,21 @@ settle_shift(GrState *state, const double *rows, int nrows, GrPoll *poll)
 		return;
 	narrowed = palloc(gr_nterms(p) * sizeof(double));
 	gr_shift_narrow(narrowed, shift, rows, nrows, shape);
-	if (!gr_gram_translate(gr_state_hi(state), gr_state_lo(state), p, shift, narrowed, poll))
+	if (!gr_gram_translate(&gram, narrowed, poll))
 		raise_canceled("Gram matrix");
-	memcpy(shift, narrowed, gr_nterms(p) * sizeof(double));
 	pfree(narrowed);
 }
 
 static void
 add_to_gram(GrState *state, const double *rows, int nrows, double *scratch)
 {
-	int			p = state->nfeatures;
-	double	   *shift = gr_state_shift(state);
+	GrGram		gram = gr_state_matrix(state);
 	GrPoll		poll = {.host = &gr_host};
 
 	settle_shift(state, rows, nrows, &poll);
-	if (!gr_gram_add_polling(gr_state_hi(state), gr_state_lo(state), rows, nrows, gr_state_shape(state),
-							 gr_shift_any(shift, p) ? shift : NULL, scratch, gr_gram_lanes(p), &poll))
+	if (!gr_gram_is_shifted(&gram))
+		gram.shift = NULL;
+	if (!gr_gram_add_polling(&gram, rows, nrows, gr_state_shape(state), scratch, gr_gram_lanes(gram.nfeatures), &poll))
 		raise_canceled("Gram matrix");
 }
 
@@ -714,12 +714,18 @@ check_same_request(GrState *a, GrState *b)
 static void
 merge_sums(GrState *state, GrState *other)
 {
+	GrGram		gram;
+	GrGram		others;
 	GrPoll		poll = {.host = &gr_host};
 
 	if (state->type == GR_STEP)
+	{
 		gr_pass_merge((GrPassKind) state->kind, state->nfeatures, gr_state_sums(state), gr_state_sums(other));
-	else if (!gr_gram_merge_shifted(gr_state_hi(state), gr_state_lo(state), gr_state_shift(state), gr_state_hi(other),
-									gr_state_lo(other), gr_state_shift(other), state->nfeatures, &poll))
+		return;
+	}
+	gram = gr_state_matrix(state);
+	others = gr_state_matrix(other);
+	if (!gr_gram_merge(&gram, &others, &poll))
 		raise_canceled("Gram matrix");
 }
 

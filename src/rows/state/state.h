@@ -14,6 +14,7 @@
 #include "compute/dist/family.h"
 #include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
+#include "compute/linalg/gram.h"
 #include "compute/request/request.h"
 #include "run/args.h"
 #include "run/compat.h"
@@ -284,11 +285,31 @@ gr_state_others_finite(GrState *state)
 	return ok;
 }
 
+/* The Gram matrix of a gpu_ols_stats, as it lies there; its counts are 0. */
+static inline GrGram
+gr_state_matrix(GrState *state)
+{
+	return (GrGram) {
+		.hi = gr_state_hi(state),.lo = gr_state_lo(state),.shift = gr_state_shift(state),.nfeatures = state->nfeatures
+	};
+}
+
 /* Observations: rows, or the sum of their frequencies, whose ERROR see gr_count() */
 static inline int64
 gr_state_nobs(GrState *state)
 {
 	return state->weighted && state->weighting == GR_FREQUENCIES ? gr_count(gr_state_hi(state)[0]) : state->nrows;
+}
+
+/* gr_state_matrix() with its observations and log_constant; ERROR as above. The rows summed are left out. */
+static inline GrGram
+gr_state_gram(GrState *state)
+{
+	GrGram		gram = gr_state_matrix(state);
+
+	gram.nobs = gr_state_nobs(state);
+	gram.log_constant = state->log_constant;
+	return gram;
 }
 
 /* A value for users, without rows; of a model with an intercept, at a beta of 0 */

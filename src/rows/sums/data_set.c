@@ -8,11 +8,11 @@
 
 #include "miscadmin.h"
 
-#include "compute/linalg/gram_shift.h"
 #include "compute/resample/boot.h"
 #include "rows/sums/data_set.h"
 #include "run/args.h"
 #include "run/clock.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "run/report.h"
 #include "run/request.h"
@@ -24,44 +24,27 @@
  * Sums by passes
  */
 
-static GrRowSums
-make_sums(int nfeatures)
-{
-	Size		triangle = gr_triangle(gr_norder(nfeatures));
-	GrRowSums	sums = {0};
-
-	sums.hi = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double),
-							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	sums.lo = sums.hi + triangle;
-	sums.shift = sums.lo + triangle;
-	return sums;
-}
-
-/* Takes the triangle of (1, x, y) out of a pass's sums, where it stands behind a row of ones. */
+/* Takes gram's triangle out of a pass's sums, where it stands behind a row of ones. */
 static void
-take_gram(const double *of_pass, int nfeatures, GrRowSums *sums)
+take_gram(const double *of_pass, GrGram *gram)
 {
-	const double *from_hi = of_pass + GR_SUM_HEAD;
-	const double *from_lo = from_hi + gr_triangle(gr_norder(nfeatures) + 1);
-	Size		k = 0;
+	const double *hi = of_pass + GR_SUM_HEAD;
+	const double *lo = hi + gr_triangle(gr_norder(gram->nfeatures) + 1);
 
-	for (Size i = 1; i <= gr_norder(nfeatures); i++)
-		for (Size j = 1; j <= i; j++, k++)
-		{
-			sums->hi[k] = from_hi[i * (i + 1) / 2 + j];
-			sums->lo[k] = from_lo[i * (i + 1) / 2 + j];
-		}
+	for (int64 i = 1; i <= gr_norder(gram->nfeatures); i++)
+		for (int64 j = 1; j <= i; j++)
+			gr_gram_set(gram, i - 1, j - 1, (GrDD) {hi[gr_packed(i, j)], lo[gr_packed(i, j)]});
 }
 
 /*
  * Sums the rows of a source up: in one pass and, where a column wants a shift, another. The response has no shift, as
  * passes know of none.
  */
-static GrRowSums
+static GrGram
 sum_source(GrRowSource *source)
 {
 	int			p = source->shape.nfeatures;
-	GrRowSums	sums = make_sums(p);
+	GrGram		sums = gr_gram_make(p);
 	double	   *of_pass = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double), MCXT_ALLOC_HUGE);
 	GrError		err = {0};
 	int			column;
@@ -73,15 +56,15 @@ sum_source(GrRowSource *source)
 		gr_request_clear(request, of_pass);
 		gr_source_sums(source, request, of_pass);
 		pfree(request);
-		take_gram(of_pass, p, &sums);
-	} while (source->npasses == 1 && gr_shift_by_sums(sums.shift, sums.hi, sums.lo, p, FAR_SPREADS));
+		take_gram(of_pass, &sums);
+	} while (source->npasses == 1 && gr_gram_choose_shift(&sums, FAR_SPREADS, sums.shift));
 	pfree(of_pass);
 	if (!gr_gram_finite(sums.hi, p, &column))
 	{
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
 		gr_job_fail(source->job, &err);
 	}
-	sums.nrows = source->job->nrows;
+	sums.nsummed = source->job->nrows;
 	sums.nobs = gr_job_nobs(source->job);
 	sums.log_constant = source->totals.log_constant;
 	return sums;
@@ -89,7 +72,7 @@ sum_source(GrRowSource *source)
 
 /* Sums each part up about the shift. */
 static void
-sum_parts_about(GrFoldRows *parts, const double *shift, GrRowSums *sums)
+sum_parts_about(GrFoldRows *parts, const double *shift, GrGram *sums)
 {
 	int			p = parts->shape.nfeatures;
 	GrRequest  *request = gr_linear_request(parts->shape, parts->rules, shift);
@@ -100,7 +83,7 @@ sum_parts_about(GrFoldRows *parts, const double *shift, GrRowSums *sums)
 		CHECK_FOR_INTERRUPTS();
 		gr_request_clear(request, of_pass);
 		gr_fold_part_sums(parts, k, request, of_pass);
-		take_gram(of_pass, p, &sums[k]);
+		take_gram(of_pass, &sums[k]);
 		memcpy(sums[k].shift, shift, gr_nterms(p) * sizeof(double));
 	}
 	pfree(of_pass);
@@ -108,35 +91,26 @@ sum_parts_about(GrFoldRows *parts, const double *shift, GrRowSums *sums)
 }
 
 /* Sums each part up, in two passes where a column of all rows is far from 0. */
-static GrRowSums *
+static GrGram *
 sum_parts(GrFoldRows *parts, const char *const *names)
 {
 	int			p = parts->shape.nfeatures;
-	GrRowSums  *sums = palloc(parts->n * sizeof(GrRowSums));
-	GrRowSums	all = make_sums(p);
+	GrGram	   *sums = palloc(parts->n * sizeof(GrGram));
+	GrGram		all;
 	double	   *shift = palloc0(gr_nterms(p) * sizeof(double));
-	GrPoll		poll = {.host = &gr_host};
 	GrError		err = {0};
 	int			column;
 
 	for (int k = 0; k < parts->n; k++)
 	{
-		sums[k] = make_sums(p);
-		sums[k].nrows = sums[k].nobs = parts->part[k]->nrows;
-		sums[k].label = parts->label[k];
+		sums[k] = gr_gram_make(p);
+		sums[k].nsummed = sums[k].nobs = parts->part[k]->nrows;
 	}
 	sum_parts_about(parts, shift, sums);
-	memcpy(all.hi, sums[0].hi, (2 * gr_triangle(gr_norder(p)) + gr_nterms(p)) * sizeof(double));
+	all = gr_gram_duplicate(&sums[0]);
 	for (int k = 1; k < parts->n; k++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!gr_gram_merge_shifted(all.hi, all.lo, all.shift, sums[k].hi, sums[k].lo, sums[k].shift, p, &poll))
-		{
-			(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
-			gr_raise(&err);
-		}
-	}
-	if (gr_shift_by_sums(shift, all.hi, all.lo, p, FAR_SPREADS))
+		gr_gram_join(&all, &sums[k]);
+	if (gr_gram_choose_shift(&all, FAR_SPREADS, shift))
 		sum_parts_about(parts, shift, sums);
 	for (int k = 0; k < parts->n; k++)
 		if (!gr_gram_finite(sums[k].hi, p, &column))
@@ -147,15 +121,12 @@ sum_parts(GrFoldRows *parts, const char *const *names)
 	return sums;
 }
 
-GrRowSums
+GrGram
 gr_finish_job(GrJob *job)
 {
-	GrRowSums	sums = make_sums(job->shape.nfeatures);
+	GrGram		sums = gr_gram_make(job->shape.nfeatures);
 
-	gr_job_finish(job, sums.hi, sums.lo, sums.shift);
-	sums.nrows = job->nrows;
-	sums.nobs = gr_job_nobs(job);
-	sums.log_constant = job->totals.log_constant;
+	gr_job_finish(job, &sums);
 	return sums;
 }
 
@@ -163,13 +134,13 @@ gr_finish_job(GrJob *job)
  * Sums that PostgreSQL makes
  */
 
-static GrRowSums
+static GrGram
 state_sums(GrState *state)
 {
-	return (GrRowSums) {
-		.hi = gr_state_hi(state),.lo = gr_state_lo(state),.shift = gr_state_shift(state),.nrows = state->nrows,
-		.nobs = gr_state_nobs(state),.log_constant = state->log_constant
-	};
+	GrGram		sums = gr_state_gram(state);
+
+	sums.nsummed = state->nrows;
+	return sums;
 }
 
 /* Takes the sums of all rows of the query, from an aggregate or from a job. */
@@ -180,7 +151,7 @@ sum_query(GrDataSet *data)
 	GrState    *state = gr_source_sum(ingest, &data->place);
 
 	data->n = 1;
-	data->sums = palloc(sizeof(GrRowSums));
+	data->sums = palloc(sizeof(GrGram));
 	if (state != NULL)
 	{
 		data->sums[0] = state_sums(state);
@@ -202,14 +173,15 @@ sum_query_folds(GrDataSet *data)
 	GrState   **state = by_key ? gr_source_key_folds(&data->ingest, &labels, &n) :
 		gr_source_folds(&data->ingest, data->wanted.nfolds, &n);
 
-	data->sums = palloc(Max(n, 1) * sizeof(GrRowSums));
+	data->sums = palloc(Max(n, 1) * sizeof(GrGram));
+	data->label = palloc0(Max(n, 1) * sizeof(int64));
 	for (int k = 0; k < n; k++)
 	{
 		data->nworkers = Max(data->nworkers, state[k]->nworkers);
 		if (state[k]->nrows == 0)
 			continue;
 		data->sums[data->n] = state_sums(state[k]);
-		data->sums[data->n++].label = by_key ? labels[k] : 0;
+		data->label[data->n++] = by_key ? labels[k] : 0;
 	}
 	data->nsummed = data->ingest.nfeatures;
 	gr_place_on_cpu(&data->place, "the rows were grouped into folds");
@@ -293,17 +265,18 @@ gr_open_rows(const GrRowsWanted *wanted)
 		{
 			data->n = data->source->folds->n;
 			data->sums = sum_parts(data->source->folds, data->ingest.names);
+			data->label = data->source->folds->label;
 		}
 		else if (wanted->use == GR_ROWS_SUM || wanted->use == GR_ROWS_FOLD_SUMS)
 		{
-			data->sums = palloc(data->n * sizeof(GrRowSums));
+			data->sums = palloc(data->n * sizeof(GrGram));
 			for (int k = 0; k < data->n; k++)
 				data->sums[k] = sum_source(&data->source[k]);
 		}
 	}
 	data->read_done = gr_now();
 	if (wanted->use == GR_ROWS_SUM && data->ingest.nlow > 0)
-		gr_fold_sums(&data->ingest, data->sums[0].hi, data->sums[0].lo, data->sums[0].shift);
+		gr_fold_sums(&data->ingest, &data->sums[0]);
 	return data;
 }
 

@@ -36,25 +36,14 @@ typedef struct GrRowsWanted
 	const GrMorePasses *more;	/* passes that are wanted over the rows after the fit's; NULL: none */
 } GrRowsWanted;
 
-/* The Gram matrix of rows */
-typedef struct GrRowSums
-{
-	double	   *hi;				/* packed triangle of (1, x, y) */
-	double	   *lo;
-	double	   *shift;			/* of (x, y) */
-	int64		nrows;
-	int64		nobs;			/* rows, or the sum of their frequencies */
-	int64		label;			/* PART_SUMS: the key */
-	double		log_constant;	/* see GrRowTotals */
-} GrRowSums;
-
 typedef struct GrDataSet
 {
 	GrRowsWanted wanted;
 	GrIngest	ingest;			/* names, design and numbers of the rows */
 	int			n;				/* sources, or sums: one, or one for each fold that has rows */
 	GrRowSource *source;		/* NULL: PostgreSQL has summed the rows up */
-	GrRowSums  *sums;			/* NULL: rows are for passes */
+	GrGram	   *sums;			/* n, with nsummed; NULL: rows are for passes */
+	int64	   *label;			/* PART_SUMS: the key of each */
 	GrJob	   *job;			/* has the rows, or had them summed up; NULL: PostgreSQL has summed the rows up */
 	GrPlace		place;			/* where PostgreSQL summed them up, ... */
 	int			nsummed;		/* ... how many features they had */
@@ -73,8 +62,8 @@ extern GrDataSet *gr_open_rows(const GrRowsWanted *wanted);
 /* Notes the run that began at started, for gpu_last_run(), before the rows are released. */
 extern void gr_record_rows(GrDataSet *data, const char *name, double started);
 
-/* Returns the Gram matrix of a job of kind SUM, and ends its sink. */
-extern GrRowSums gr_finish_job(GrJob *job);
+/* Returns the Gram matrix of a job of kind SUM, with nsummed, and ends its sink. */
+extern GrGram gr_finish_job(GrJob *job);
 
 /* Gives up what the rows have on a device, or in memory of the session's jobs. */
 extern void gr_release_rows(GrDataSet *data);

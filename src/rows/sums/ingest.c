@@ -18,7 +18,7 @@
 #include "utils/memutils.h"
 
 #include "compute/base/compute.h"
-#include "compute/linalg/gram_fold.h"
+#include "compute/linalg/gram.h"
 #include "rows/columns/columns.h"
 #include "rows/query/frame.h"
 #include "rows/query/query.h"
@@ -698,7 +698,7 @@ gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState 
 }
 
 void
-gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
+gr_fold_sums(GrIngest *ingest, GrGram *gram)
 {
 	GrPoll		poll = {.host = &gr_host};
 	GrError		err = {0};
@@ -707,7 +707,7 @@ gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
 	const char **names;
 
 	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
-	if (!gr_gram_fold(hi, lo, shift, nfeatures, rest_of, ingest->nlow, &poll))
+	if (!gr_gram_fold(gram, rest_of, ingest->nlow, &poll))
 	{
 		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
 		gr_raise(&err);

@@ -166,10 +166,10 @@ extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
 extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
 
 /*
- * Of sums over the rows that were read, the packed triangle of a linear regression: where powers are in two columns
- * (ingest->nlow > 0), these become one, in place; see gram_fold.h. Afterwards ingest->nfeatures and names are of those.
+ * Folds sums over the rows that were read: where powers are in two columns (ingest->nlow > 0), these become one, in
+ * place; see gr_gram_fold(). Afterwards ingest->nfeatures and names are of those.
  */
-extern void gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift);
+extern void gr_fold_sums(GrIngest *ingest, GrGram *gram);
 
 /* What is to be moved once a fit to the rows is solved; NULL: nothing */
 static inline const GrTermMoves *

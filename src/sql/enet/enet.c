@@ -208,8 +208,7 @@ GrEnetSums
 gr_enet_sums(const GrStats *stats)
 {
 	return (GrEnetSums) {
-		.hi = stats->hi,.lo = stats->lo,.shift = stats->shift,.nfeatures = stats->nfeatures,.nobs = stats->nobs,
-		.names = gr_stats_names(stats)
+		.gram = stats->gram,.names = gr_stats_names(stats)
 	};
 }
 
@@ -264,11 +263,11 @@ gr_enet_check_usable(int nusable, int nfeatures)
 void
 gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool some, GrPath *path)
 {
-	int			p = sums->nfeatures;
+	int			p = sums->gram.nfeatures;
 	GrPathOptions options = gr_enet_options(net, p);
 	GrError		err = {0};
 
-	if (!gr_path_open(path, &options, sums->hi, sums->lo, sums->shift, p, workspace, &gr_host, &err))
+	if (!gr_path_open(path, &options, &sums->gram, workspace, &gr_host, &err))
 		gr_raise_columns(&err, p, sums->names);
 	if (some)
 		return;
@@ -290,7 +289,7 @@ gr_enet_min_ratio(const GrEnet *net, int64 nobs, int nfeatures)
 double *
 gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath *path, int *n)
 {
-	double		min_ratio = gr_enet_min_ratio(net, sums->nobs, sums->nfeatures);
+	double		min_ratio = gr_enet_min_ratio(net, sums->gram.nobs, sums->gram.nfeatures);
 	double	   *lambda = net->lambda;
 	GrError		err = {0};
 
@@ -299,7 +298,7 @@ gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath *path, int *n)
 		return lambda;
 	lambda = palloc(*n * sizeof(double));
 	if (!gr_path_grid(path, min_ratio, n, lambda, &err))
-		gr_raise_columns(&err, sums->nfeatures, sums->names);
+		gr_raise_columns(&err, sums->gram.nfeatures, sums->names);
 	return lambda;
 }
 
@@ -309,23 +308,23 @@ gr_enet_step(GrPath *path, const GrEnetSums *sums, double lambda, GrPathPoint *p
 	GrError		err = {0};
 
 	if (!gr_path_step(path, lambda, point, coef, &err))
-		gr_raise_columns(&err, sums->nfeatures, sums->names);
+		gr_raise_columns(&err, sums->gram.nfeatures, sums->names);
 }
 
 void
-gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const GrPathPoint *point, double *coef,
-			  double log_constant)
+gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const GrPathPoint *point, double *coef)
 {
 	*model = (GrModel) {
 		.distribution = {GR_GAUSSIAN, GR_IDENTITY},.net = true,.net_alpha = net->alpha,.net_lambda = point->lambda,
-		.nterms = sums->nfeatures + (net->intercept ? 1 : 0),.intercept = net->intercept,.coef = coef,
-		.nrows = sums->nobs,.deviance = point->rss,.null_deviance = point->tss,.iterations = 1,.converged = true,
+		.nterms = sums->gram.nfeatures + (net->intercept ? 1 : 0),.intercept = net->intercept,.coef = coef,
+		.nrows = sums->gram.nobs,.deviance = point->rss,.null_deviance = point->tss,.iterations = 1,.converged = true,
 		.device = "cpu"
 	};
 	gr_model_name_terms(model, sums->names);
 	model->rank = point->df + (net->intercept ? 1 : 0);
-	model->df_residual = Max(sums->nobs - model->rank, 0);
-	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, point->rss, (double) sums->nobs, log_constant);
+	model->df_residual = Max(sums->gram.nobs - model->rank, 0);
+	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, point->rss, (double) sums->gram.nobs,
+									   sums->gram.log_constant);
 	model->dispersion = gr_model_mean_square(point->rss, (double) model->df_residual);
 	model->df_inference = (double) model->df_residual;
 }
@@ -351,16 +350,16 @@ gr_enet_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, const GrEnetSums *sum
 	GrPathPoint point;
 	GrPathPoint before;
 	double	   *lambda;
-	double	   *coef = palloc((sums->nfeatures + 1) * sizeof(double));
+	double	   *coef = palloc((sums->gram.nfeatures + 1) * sizeof(double));
 	int			n;
 
-	gr_enet_open(net, sums, gr_enet_workspace(net, sums->nfeatures), false, &path);
+	gr_enet_open(net, sums, gr_enet_workspace(net, sums->gram.nfeatures), false, &path);
 	lambda = gr_enet_lambdas(net, sums, &path, &n);
 	for (int k = 0; k < n; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		gr_enet_step(&path, sums, lambda[k], &point, coef);
-		gr_enet_put_point(rsinfo, &point, coef, sums->nfeatures + (net->intercept ? 1 : 0));
+		gr_enet_put_point(rsinfo, &point, coef, sums->gram.nfeatures + (net->intercept ? 1 : 0));
 		if (net->lambda == NULL && gr_path_ends(&path, &before, &point, k, n))
 			break;
 		before = point;

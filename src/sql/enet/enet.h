@@ -48,11 +48,7 @@ typedef struct GrEnetPlaces
 /* Sums of chosen columns */
 typedef struct GrEnetSums
 {
-	const double *hi;
-	const double *lo;
-	const double *shift;
-	int			nfeatures;
-	int64		nobs;
+	GrGram		gram;
 	const char *const *names;	/* as in gr_raise_columns() */
 } GrEnetSums;
 
@@ -89,9 +85,9 @@ extern double *gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath
 /* gr_path_step(); ERROR where that fails */
 extern void gr_enet_step(GrPath *path, const GrEnetSums *sums, double lambda, GrPathPoint *point, double *coef);
 
-/* The model of a point, whose nskipped is the caller's to set; log_constant: see GrRowTotals */
+/* The model of a point, whose nskipped is the caller's to set */
 extern void gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const GrPathPoint *point,
-						  double *coef, double log_constant);
+						  double *coef);
 
 /* The path over sums as rows of a function's result, a row a lambda; and one such row */
 extern void gr_enet_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, const GrEnetSums *sums);

@@ -12,9 +12,9 @@
 #include "utils/array.h"
 #include "utils/typcache.h"
 
-#include "compute/linalg/gram_shift.h"
 #include "rows/sums/fold_rows.h"
 #include "run/args.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "sql/enet/enet_cv.h"
 
@@ -25,44 +25,6 @@ enum
 	CV_NFIELDS
 };
 
-static GrFoldSums
-make_sums(int nfeatures)
-{
-	Size		triangle = gr_triangle(gr_norder(nfeatures));
-	GrFoldSums	sums;
-
-	sums.hi = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
-	sums.lo = sums.hi + triangle;
-	sums.shift = sums.lo + triangle;
-	sums.nobs = 0;
-	return sums;
-}
-
-static void
-copy_sums(GrFoldSums *to, const double *hi, const double *lo, const double *shift, int64 nobs, int nfeatures)
-{
-	Size		triangle = gr_triangle(gr_norder(nfeatures));
-
-	memcpy(to->hi, hi, triangle * sizeof(double));
-	memcpy(to->lo, lo, triangle * sizeof(double));
-	memcpy(to->shift, shift, gr_nterms(nfeatures) * sizeof(double));
-	to->nobs = nobs;
-}
-
-static void
-merge_sums(GrFoldSums *to, const GrFoldSums *from, int nfeatures)
-{
-	GrPoll		poll = {.host = &gr_host};
-	GrError		err = {0};
-
-	if (!gr_gram_merge_shifted(to->hi, to->lo, to->shift, from->hi, from->lo, from->shift, nfeatures, &poll))
-	{
-		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
-		gr_raise(&err);
-	}
-	gr_add_count(&to->nobs, from->nobs);
-}
-
 GrFolds *
 gr_folds_create(int nfeatures, const char *const *names)
 {
@@ -70,7 +32,7 @@ gr_folds_create(int nfeatures, const char *const *names)
 
 	folds->nfeatures = nfeatures;
 	folds->capacity = 16;
-	folds->fold = palloc(folds->capacity * sizeof(GrFoldSums));
+	folds->fold = palloc(folds->capacity * sizeof(GrGram));
 	if (names != NULL)
 	{
 		folds->names = palloc((nfeatures + 1) * sizeof(char *));
@@ -81,22 +43,19 @@ gr_folds_create(int nfeatures, const char *const *names)
 }
 
 void
-gr_folds_add(GrFolds *folds, const double *hi, const double *lo, const double *shift, int64 nobs, int64 nskipped,
-			 double log_constant)
+gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped)
 {
 	gr_add_count(&folds->nskipped, nskipped);
 	/* rows of weight 0 alone */
-	if (!(hi[0] > 0))
+	if (!(gram->hi[0] > 0))
 		return;
 	if (folds->n == folds->capacity)
 	{
 		folds->capacity *= 2;
-		folds->fold = repalloc(folds->fold, folds->capacity * sizeof(GrFoldSums));
+		folds->fold = repalloc(folds->fold, folds->capacity * sizeof(GrGram));
 	}
-	folds->fold[folds->n] = make_sums(folds->nfeatures);
-	copy_sums(&folds->fold[folds->n], hi, lo, shift, nobs, folds->nfeatures);
-	folds->n++;
-	folds->log_constant += log_constant;
+	folds->fold[folds->n++] = gr_gram_duplicate(gram);
+	folds->log_constant += gram->log_constant;
 }
 
 /*
@@ -104,12 +63,9 @@ gr_folds_add(GrFolds *folds, const double *hi, const double *lo, const double *s
  */
 
 static GrEnetSums
-as_sums(const GrFolds *folds, const GrFoldSums *sums)
+as_sums(const GrFolds *folds, const GrGram *gram)
 {
-	return (GrEnetSums) {
-		.hi = sums->hi,.lo = sums->lo,.shift = sums->shift,.nfeatures = folds->nfeatures,.nobs = sums->nobs,
-		.names = (const char *const *) folds->names
-	};
+	return (GrEnetSums) {.gram = *gram,.names = (const char *const *) folds->names};
 }
 
 static int
@@ -120,7 +76,7 @@ count_terms(const GrFolds *folds)
 
 /* The path over all rows, as far as it goes */
 static void
-fit_all(const GrFolds *folds, const GrFoldSums *all, void *workspace, GrFoldScores *scores)
+fit_all(const GrFolds *folds, const GrGram *all, void *workspace, GrFoldScores *scores)
 {
 	GrEnetSums	sums = as_sums(folds, all);
 	int			nterms = count_terms(folds);
@@ -147,7 +103,7 @@ fit_all(const GrFolds *folds, const GrFoldSums *all, void *workspace, GrFoldScor
 
 /* A fold's errors under the paths over the others */
 static void
-score_fold(const GrFolds *folds, const GrFoldSums *others, const GrFoldSums *fold, void *workspace,
+score_fold(const GrFolds *folds, const GrGram *others, const GrGram *fold, void *workspace,
 		   const GrFoldScores *scores, double *error)
 {
 	GrEnetSums	sums = as_sums(folds, others);
@@ -162,8 +118,7 @@ score_fold(const GrFolds *folds, const GrFoldSums *others, const GrFoldSums *fol
 
 		CHECK_FOR_INTERRUPTS();
 		gr_enet_step(&path, &sums, scores->lambda[k], &point, coef);
-		error[k] = gr_path_rss(fold->hi, fold->lo, fold->shift, folds->nfeatures, folds->net.intercept, coef, work) /
-			fold->hi[0];
+		error[k] = gr_path_rss(fold, folds->net.intercept, coef, work) / fold->hi[0];
 	}
 	pfree(coef);
 	pfree(work);
@@ -229,24 +184,21 @@ void
 gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 {
 	int			p = folds->nfeatures;
-	GrFoldSums *rest = palloc((folds->n + 1) * sizeof(GrFoldSums));	/* of the folds from each on */
-	GrFoldSums	before;
-	GrFoldSums	others;
+	GrGram	   *rest = palloc((folds->n + 1) * sizeof(GrGram));	/* of the folds from each on */
+	GrGram		before;
+	GrGram		others;
 	double	   *weight = palloc((folds->n + 1) * sizeof(double));
 	void	   *workspace;
 
 	gr_folds_check(folds->n);
-	before = make_sums(p);
-	others = make_sums(p);
+	before = gr_gram_make(p);
+	others = gr_gram_make(p);
 	workspace = gr_enet_workspace(&folds->net, p);
 	for (int f = folds->n - 1; f >= 0; f--)
 	{
-		const GrFoldSums *from = &folds->fold[f];
-
-		rest[f] = make_sums(p);
-		copy_sums(&rest[f], from->hi, from->lo, from->shift, from->nobs, p);
+		rest[f] = gr_gram_duplicate(&folds->fold[f]);
 		if (f + 1 < folds->n)
-			merge_sums(&rest[f], &rest[f + 1], p);
+			gr_gram_join(&rest[f], &rest[f + 1]);
 	}
 	fit_all(folds, &rest[0], workspace, scores);
 	scores->error = palloc_extended((Size) folds->n * scores->n * sizeof(double), MCXT_ALLOC_HUGE);
@@ -254,16 +206,14 @@ gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 		weight[f] = folds->fold[f].hi[0];
 	for (int f = 0; f < folds->n; f++)
 	{
-		const GrFoldSums *from = f == 0 ? &rest[1] : &before;
-
-		copy_sums(&others, from->hi, from->lo, from->shift, from->nobs, p);
+		gr_gram_copy(&others, f == 0 ? &rest[1] : &before);
 		if (f > 0 && f + 1 < folds->n)
-			merge_sums(&others, &rest[f + 1], p);
+			gr_gram_join(&others, &rest[f + 1]);
 		score_fold(folds, &others, &folds->fold[f], workspace, scores, scores->error + (Size) f * scores->n);
 		if (f == 0)
-			copy_sums(&before, folds->fold[0].hi, folds->fold[0].lo, folds->fold[0].shift, folds->fold[0].nobs, p);
+			gr_gram_copy(&before, &folds->fold[0]);
 		else
-			merge_sums(&before, &folds->fold[f], p);
+			gr_gram_join(&before, &folds->fold[f]);
 	}
 	gr_folds_summarise(scores, weight, folds->n);
 }
@@ -271,12 +221,14 @@ gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 void
 gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel *model)
 {
-	GrEnetSums	sums = {.nfeatures = folds->nfeatures,.names = (const char *const *) folds->names};
+	GrEnetSums	sums = {
+		.gram = {.nfeatures = folds->nfeatures,.log_constant = folds->log_constant},
+		.names = (const char *const *) folds->names
+	};
 
 	for (int f = 0; f < folds->n; f++)
-		gr_add_count(&sums.nobs, folds->fold[f].nobs);
-	gr_enet_model(model, &folds->net, &sums, &scores->point[k], scores->coef + (Size) k * count_terms(folds),
-				  folds->log_constant);
+		gr_add_count(&sums.gram.nobs, folds->fold[f].nobs);
+	gr_enet_model(model, &folds->net, &sums, &scores->point[k], scores->coef + (Size) k * count_terms(folds));
 	model->nskipped = folds->nskipped;
 }
 

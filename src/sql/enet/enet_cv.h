@@ -15,15 +15,6 @@
 
 #include "sql/enet/enet.h"
 
-/* Sums of rows: a fold's, or those of several */
-typedef struct GrFoldSums
-{
-	double	   *hi;
-	double	   *lo;
-	double	   *shift;
-	int64		nobs;
-} GrFoldSums;
-
 /* The folds, and what is asked of them */
 typedef struct GrFolds
 {
@@ -32,7 +23,7 @@ typedef struct GrFolds
 	const char **names;			/* as in gr_raise_columns() */
 	int			n;
 	int			capacity;
-	GrFoldSums *fold;
+	GrGram	   *fold;			/* sums of each */
 	int64		nskipped;
 	double		log_constant;
 } GrFolds;
@@ -54,9 +45,8 @@ typedef struct GrFoldScores
 /* Folds of so many features, in the current context: none yet. names: as in gr_raise_columns(), copied */
 extern GrFolds *gr_folds_create(int nfeatures, const char *const *names);
 
-/* Adds one that has rows, of sums that are copied into the current context. */
-extern void gr_folds_add(GrFolds *folds, const double *hi, const double *lo, const double *shift, int64 nobs,
-						 int64 nskipped, double log_constant);
+/* Adds a fold that has rows, of sums that are copied into the current context. */
+extern void gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped);
 
 /* ERROR unless rows may be drawn into n folds. */
 extern void gr_check_nfolds(int n);

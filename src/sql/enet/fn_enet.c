@@ -65,10 +65,10 @@ gr_enet_stats_model(PG_FUNCTION_ARGS)
 	if (!gr_stats_arguments(fcinfo, 0, 7, 8, &stats))
 		PG_RETURN_NULL();
 	sums = gr_enet_sums(&stats);
-	gr_enet_open(&net, &sums, gr_enet_workspace(&net, sums.nfeatures), false, &path);
-	coef = palloc((sums.nfeatures + 1) * sizeof(double));
+	gr_enet_open(&net, &sums, gr_enet_workspace(&net, sums.gram.nfeatures), false, &path);
+	coef = palloc((sums.gram.nfeatures + 1) * sizeof(double));
 	gr_enet_step(&path, &sums, net.lambda[0], &point, coef);
-	gr_enet_model(&model, &net, &sums, &point, coef, stats.state->log_constant);
+	gr_enet_model(&model, &net, &sums, &point, coef);
 	model.nskipped = stats.state->nskipped;
 	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	return gr_model_datum(fcinfo, &model);

@@ -102,8 +102,7 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 		if (!read_arguments(fcinfo, &folds->net))
 			folds->net.nlambda = 0;
 	}
-	gr_folds_add(folds, stats.hi, stats.lo, stats.shift, stats.nobs, stats.state->nskipped,
-				 stats.state->log_constant);
+	gr_folds_add(folds, &stats.gram, stats.state->nskipped);
 	MemoryContextSwitchTo(caller);
 	PG_RETURN_POINTER(folds);
 }

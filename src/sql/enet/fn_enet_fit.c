@@ -146,12 +146,7 @@ close_rows(const Request *request, GrDataSet *data)
 static GrEnetSums
 named_sums(const GrDataSet *data)
 {
-	const GrRowSums *sums = data->sums;
-
-	return (GrEnetSums) {
-		.hi = sums->hi,.lo = sums->lo,.shift = sums->shift,.nfeatures = data->ingest.nfeatures,.nobs = sums->nobs,
-		.names = (const char *const *) data->ingest.names
-	};
+	return (GrEnetSums) {.gram = data->sums[0],.names = (const char *const *) data->ingest.names};
 }
 
 /* The model at one lambda, from sums */
@@ -163,11 +158,11 @@ fit_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *
 	GrEnetSums	sums = named_sums(data);
 	GrPath		path;
 	GrPathPoint point;
-	double	   *coef = palloc((sums.nfeatures + 1) * sizeof(double));
+	double	   *coef = palloc((sums.gram.nfeatures + 1) * sizeof(double));
 
-	gr_enet_open(net, &sums, gr_enet_workspace(net, sums.nfeatures), false, &path);
+	gr_enet_open(net, &sums, gr_enet_workspace(net, sums.gram.nfeatures), false, &path);
 	gr_enet_step(&path, &sums, net->lambda[0], &point, coef);
-	gr_enet_model(model, net, &sums, &point, coef, data->sums->log_constant);
+	gr_enet_model(model, net, &sums, &point, coef);
 	model->nskipped = data->ingest.nskipped;
 	model->design = data->ingest.design;
 	model->device = device;
@@ -195,11 +190,7 @@ validate_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, Vali
 	GrModel    *models[2] = {&v->least, &v->within};
 
 	for (int k = 0; k < data->n; k++)
-	{
-		const GrRowSums *sums = &data->sums[k];
-
-		gr_folds_add(folds, sums->hi, sums->lo, sums->shift, sums->nobs, 0, sums->log_constant);
-	}
+		gr_folds_add(folds, &data->sums[k], 0);
 	folds->net = *net;
 	gr_folds_validate(folds, &v->scores);
 	v->nfolds = folds->n;

@@ -327,12 +327,14 @@ solve_step(GrState *state, double l2, GrGlmStep *step)
 		beta[k] = gr_state_fixed(state)[k] == 1 ? NAN : gr_state_beta(state)[k];
 	step->distribution = gr_state_distribution(state);
 	step->linear = state->linear;
+	step->nfeatures = state->nfeatures;
+	step->intercept = state->intercept;
+	step->l2 = l2;
 	step->coef = palloc(nterms * sizeof(double));
 	step->vcov_low = nterms <= GR_LOW_TERMS_MAX ? palloc(gr_triangle(nterms) * sizeof(double)) : NULL;
 	step->vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
-	if (!gr_glm_step(beta, sums, state->nfeatures, state->intercept, l2,
-						palloc_extended(gr_glm_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), step, &gr_host,
-						&err))
+	if (!gr_glm_step(step, beta, sums, palloc_extended(gr_glm_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), &gr_host,
+					 &err))
 		gr_raise_columns(&err, state->nfeatures, NULL);
 }
 

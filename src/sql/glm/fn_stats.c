@@ -38,9 +38,8 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 	gr_check_l2(model.l2);
 	if (!gr_stats_arguments(fcinfo, 0, 2, 3, &stats))
 		PG_RETURN_NULL();
-	model.nsummed = stats.state->nrows;
-	gr_model_solve(&model, stats.hi, stats.lo, stats.shift, stats.nfeatures, stats.nobs, stats.state->log_constant,
-				   PG_GETARG_BOOL(1), gr_stats_names(&stats), true, NULL);
+	stats.gram.nsummed = stats.state->nrows;
+	gr_model_solve(&model, &stats.gram, PG_GETARG_BOOL(1), gr_stats_names(&stats), true, NULL);
 	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	model.nskipped = stats.state->nskipped;
 	model.device = "cpu";

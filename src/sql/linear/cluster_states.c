@@ -9,9 +9,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "compute/linalg/gram_subset.h"
 #include "compute/linear/sum_clusters.h"
 #include "run/args.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "sql/linear/cluster_states.h"
 
@@ -65,15 +65,14 @@ choose_columns(GrClusterStates *states, FunctionCallInfo fcinfo, int features_ar
 	if (!gr_stats_arguments(fcinfo, 1, features_arg, response_arg, &stats))
 		return false;
 	old = MemoryContextSwitchTo(states->context);
-	states->entries = palloc((stats.nfeatures + 2) * sizeof(int));
+	states->columns = palloc((stats.nfeatures + 1) * sizeof(int));
 	MemoryContextSwitchTo(old);
-	states->entries[0] = 0;
 	for (int k = 0; k <= stats.nfeatures; k++)
 	{
 		int			column = k == stats.nfeatures ? stats.response : stats.features[k];
 
 		/* column 0, the state's own response, is the last entry */
-		states->entries[k + 1] = column == 0 ? stats.state->nfeatures + 1 : column;
+		states->columns[k] = column == 0 ? stats.state->nfeatures : column - 1;
 	}
 	states->whole = stats.whole;
 	states->nfeatures = stats.nfeatures;
@@ -157,24 +156,17 @@ next_record(GrClusterStates *states)
 	return record;
 }
 
-/* The chosen columns' sums and shift, as a record */
+/* Writes the chosen columns' sums and shift as a record. */
 static void
 take_columns(const GrClusterStates *states, GrState *state, double *record)
 {
-	int			n = states->nfeatures;
-	int64		triangle = gr_triangle(gr_norder(n));
+	GrGram		all = gr_state_matrix(state);
+	GrGram		chosen = gr_gram_at(record, states->nfeatures);
 
 	if (states->whole)
-	{
-		memcpy(record, gr_state_hi(state), 2 * triangle * sizeof(double));
-		memcpy(record + 2 * triangle, gr_state_shift(state), (n + 1) * sizeof(double));
-		return;
-	}
-	if (!gr_gram_subset(gr_state_hi(state), gr_state_lo(state), gr_norder(state->nfeatures), states->entries, n + 2,
-						record, record + triangle))
+		gr_gram_copy(&chosen, &all);
+	else if (!gr_gram_subset(&all, states->columns, &chosen))
 		elog(ERROR, "a column is none of the state's");
-	for (int k = 0; k <= n; k++)
-		record[2 * triangle + k] = gr_state_shift(state)[states->entries[k + 1] - 1];
 }
 
 bool
@@ -218,7 +210,7 @@ void
 gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
 {
 	int			n = states->nfeatures;
-	int64		triangle = gr_triangle(gr_norder(n));
+	GrGram		all;
 	const char **own;
 
 	if (!gr_stats_open(PointerGetDatum(states->total), stats))
@@ -226,13 +218,14 @@ gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
 	own = stats->names;
 	stats->nfeatures = n;
 	stats->whole = states->whole;
-	stats->hi = palloc_extended(gr_cluster_states_record(states) * sizeof(double), MCXT_ALLOC_HUGE);
-	stats->lo = stats->hi + triangle;
-	stats->shift = stats->lo + triangle;
-	take_columns(states, states->total, stats->hi);
+	all = stats->gram;
+	stats->gram = gr_gram_make(n);
+	take_columns(states, states->total, stats->gram.hi);
+	stats->gram.nobs = all.nobs;
+	stats->gram.log_constant = all.log_constant;
 	stats->names = palloc((n + 1) * sizeof(char *));
 	for (int k = 0; k <= n; k++)
-		stats->names[k] = own[states->entries[k + 1] - 1];
+		stats->names[k] = own[states->columns[k]];
 }
 
 void

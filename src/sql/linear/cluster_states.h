@@ -21,7 +21,7 @@ typedef struct GrClusterStates
 	MemoryContext context;		/* where this lives */
 	GrState    *total;			/* what gpu_ols_rollup makes of them */
 	int			nfeatures;		/* chosen; -1: no cluster came yet */
-	int		   *entries;		/* nfeatures + 2: those of the states' (1, x, y) that records have */
+	int		   *columns;		/* nfeatures + 1: those of the states' (x, y) that records have, from 0 */
 	bool		whole;			/* all of them, in their order */
 	int64		n;				/* clusters */
 	int64		nheld;			/* the last ones, which are in chunks */

@@ -137,7 +137,7 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 	int		   *terms = palloc(model->nterms * sizeof(int));
 	int		   *entries = palloc(model->nterms * sizeof(int));
 	int			n = 0;
-	GrClusterFit fit;
+	GrClusterFit fit = {.entries = entries,.origin = !model->intercept,.jackknife = clustered->kind >= GR_CLUSTER_CR3};
 	GrClusterReader reader;
 	GrError		err = {0};
 	double	   *vcov;
@@ -154,9 +154,9 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 	vcov = palloc_extended(((Size) n * n + 1) * sizeof(double), MCXT_ALLOC_HUGE);
 	if (n == 0)
 		return;
-	ok = gr_cluster_fit_begin(&fit, total->hi, total->lo, total->shift, p, entries, n, !model->intercept,
-							  clustered->kind >= GR_CLUSTER_CR3,
-							  palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE), &gr_host, &err);
+	fit.nterms = n;
+	ok = gr_cluster_fit_begin(&fit, &total->gram, palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE),
+							  &gr_host, &err);
 	gr_cluster_reader_begin(&reader, states);
 	while (ok && (records = gr_cluster_reader_next(&reader, &nrecords)) != NULL)
 		ok = gr_cluster_fit_add(&fit, records, nrecords, GR_CLUSTER_LANES, &gr_host, &err);
@@ -185,8 +185,7 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	states = clustered->states;
 	enough = gr_cluster_states_check(states, clustered->intercept);
 	gr_cluster_states_total(states, &total);
-	gr_model_solve(&model, total.hi, total.lo, total.shift, total.nfeatures, total.nobs, total.state->log_constant,
-				   clustered->intercept, gr_stats_names(&total), true, NULL);
+	gr_model_solve(&model, &total.gram, clustered->intercept, gr_stats_names(&total), true, NULL);
 	model.nskipped = total.state->nskipped;
 	model.device = "cpu";
 	model.vcov_type = gr_cluster_kind_name(clustered->kind);

@@ -11,10 +11,10 @@
 #include "utils/builtins.h"
 
 #include "compute/dist/inference.h"
-#include "compute/linalg/gram_subset.h"
 #include "compute/linear/iv.h"
 #include "rows/state/aggregate.h"
 #include "run/clock.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "sql/model/model.h"
 #include "sql/states/stats.h"
@@ -118,33 +118,23 @@ solve(Regression *r)
 	GrStats    *stats = &r->stats;
 	int			p = stats->nfeatures;
 	int			nterms = r->columns.nexogenous + r->columns.nendogenous + (r->intercept ? 1 : 0);
-	Size		triangle = gr_triangle(gr_norder(p));
-	double	   *hi = palloc_extended((2 * triangle + p + 1) * sizeof(double), MCXT_ALLOC_HUGE);
-	double	   *shift = hi + 2 * triangle;
-	int		   *entries = palloc((p + 2) * sizeof(int));
+	GrGram		gram = gr_gram_make(p);
 	void	   *workspace = palloc_extended(gr_iv_workspace_nbytes(&r->columns), MCXT_ALLOC_HUGE);
 	GrError		err = {0};
 
 	r->order[p] = p;
-	entries[0] = 0;
-	for (int k = 0; k <= p; k++)
-	{
-		entries[k + 1] = r->order[k] + 1;
-		shift[k] = stats->shift[r->order[k]];
-	}
-	if (!gr_gram_subset(stats->hi, stats->lo, gr_norder(p), entries, p + 2, hi, hi + triangle))
+	if (!gr_gram_subset(&stats->gram, r->order, &gram))
 		elog(ERROR, "no such column");
 	r->fit.coef = palloc(nterms * sizeof(double));
 	r->fit.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
 	r->fit.first_stage = palloc(r->columns.nendogenous * sizeof(GrIvTest));
-	if (!gr_iv_solve(hi, hi + triangle, shift, &r->columns, stats->nobs, r->intercept, workspace, &r->fit, &gr_host,
-					 &err))
+	r->columns.intercept = r->intercept;
+	if (!gr_iv_solve(&gram, &r->columns, workspace, &r->fit, &gr_host, &err))
 		gr_raise_columns(&err, p, r->names);
 	if (!r->fit.identified)
 		raise_unidentified(r);
 	pfree(workspace);
-	pfree(entries);
-	pfree(hi);
+	pfree(gram.hi);
 }
 
 /* False where there is nothing to be solved, for NULLs or a state without rows. */
@@ -212,7 +202,7 @@ gr_iv_solve_stats(PG_FUNCTION_ARGS)
 			model.vcov[i * m + j] = r.fit.vcov[places[i] * m + places[j]];
 		CHECK_FOR_INTERRUPTS();
 	}
-	model.nrows = r.stats.nobs;
+	model.nrows = r.stats.gram.nobs;
 	model.nskipped = r.stats.state->nskipped;
 	model.rank = r.fit.rank;
 	model.df_residual = r.fit.df_residual;

@@ -49,7 +49,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	const double *y_at;
 	GrJobOptions job_options = {.kind = GR_SINK_SUM};
 	GrJob	   *job;
-	GrRowSums	sums;
+	GrGram		sums;
 	double		read_done;
 	GrModel		model = {0};
 
@@ -73,13 +73,21 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	sums = gr_finish_job(job);
 	read_done = gr_now();
-	model.nsummed = sums.nrows;
-	gr_model_solve(&model, sums.hi, sums.lo, sums.shift, job->shape.nfeatures, sums.nobs, sums.log_constant, intercept,
-				   NULL, false, gr_job_solver(job));
+	gr_model_solve(&model, &sums, intercept, NULL, false, gr_job_solver(job));
 	gr_record_run("gpu_ols", job, started, read_done, gr_now());
 	gr_job_release(job);
 	pfree(sums.hi);
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
+}
+
+/* The sums of stats, with the rows that were summed */
+static GrGram
+gram_of(GrState *stats)
+{
+	GrGram		gram = gr_state_gram(stats);
+
+	gram.nsummed = stats->nrows;
+	return gram;
 }
 
 /* The final function of gpu_ols_agg: NULL if there is no complete row */
@@ -88,6 +96,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 {
 	double		began = gr_now();
 	GrState    *stats;
+	GrGram		gram;
 	GrModel		model = {0};
 
 	if (PG_ARGISNULL(0))
@@ -95,10 +104,8 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 	stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
-	model.nsummed = stats->nrows;
-	gr_model_solve(&model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures,
-				   gr_state_nobs(stats), stats->log_constant, true,
-				   (const char *const *) gr_state_column_names(stats), true, NULL);
+	gram = gram_of(stats);
+	gr_model_solve(&model, &gram, true, (const char *const *) gr_state_column_names(stats), true, NULL);
 	model.nskipped = stats->nskipped;
 	model.device = "cpu";
 	gr_record_group(fcinfo, "gpu_ols_agg", stats->nrows, stats->nfeatures, began);
@@ -114,15 +121,15 @@ gr_ols_coef(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
 	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
+	GrGram		gram;
 	GrModel		model = {0};
 	GrPlace		place = {0};
 
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
 	gr_place_on_cpu(&place, "the planner made gpu_ols over array_agg an aggregate");
-	model.nsummed = stats->nrows;
-	gr_model_solve(&model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures,
-				   gr_state_nobs(stats), stats->log_constant, PG_GETARG_BOOL(1), NULL, false, NULL);
+	gram = gram_of(stats);
+	gr_model_solve(&model, &gram, PG_GETARG_BOOL(1), NULL, false, NULL);
 	/* in a worker, where nobody could see it, nothing is left behind */
 	if (!IsParallelWorker())
 		gr_record_pass("gpu_ols", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, started,
@@ -139,16 +146,12 @@ gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 	double		started = gr_now();
 	ErrorContextCallback context;
 	GrDataSet  *data;
-	const GrRowSums *sums;
 	GrModel		model = {0};
 
 	gr_enter_query(&context, rows->query);
 	data = gr_open_rows(&wanted);
-	sums = data->sums;
 	model.moves = gr_ingest_moves(&data->ingest);
-	model.nsummed = sums->nrows;
-	gr_model_solve(&model, sums->hi, sums->lo, sums->shift, data->ingest.nfeatures, sums->nobs, sums->log_constant,
-				   data->ingest.intercept, data->ingest.names, true,
+	gr_model_solve(&model, data->sums, data->ingest.intercept, data->ingest.names, true,
 				   data->job == NULL ? NULL : gr_job_solver(data->job));
 	gr_record_rows(data, name, started);
 	gr_leave_query(&context);

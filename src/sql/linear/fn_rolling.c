@@ -27,6 +27,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "run/report.h"
 #include "sql/model/model.h"
@@ -40,10 +41,7 @@ PG_FUNCTION_INFO_V1(gr_ols_rolling);
 /* What a window's sums are solved with, and what comes of it */
 typedef struct Window
 {
-	double	   *hi;
-	double	   *lo;
-	double	   *shift;
-	int64		nrows;			/* complete */
+	GrGram		gram;			/* nobs: complete rows */
 	void	   *workspace;
 	GrOlsFit	fit;
 	double	   *std_error;
@@ -73,14 +71,12 @@ typedef struct Rolling
 	double	   *rows;			/* the complete ones */
 	int64		nrows;
 	int64		rows_capacity;
-	double	   *hi;				/* their sums, but in the first block */
-	double	   *lo;
-	double	   *shift;			/* about which they are: the tails', or narrower */
+	GrGram		gram;			/* their sums, but in the first block, about the tails' shift or a narrower one */
 	double	   *narrowed;
 	double	   *scratch;
 
 	/* what is left of the block before, from the first place of each window that ends in this one */
-	double	   *tails;			/* hi and lo */
+	double	   *tails;			/* hi and lo of each */
 	int64	   *tail_rows;
 	int64		tails_capacity;
 	int64		first_tail;		/* the place that the first one begins at, in steps from there */
@@ -123,7 +119,6 @@ begin(Rolling *r, TupleTableSlot *slot)
 	MemoryContext old = MemoryContextSwitchTo(r->row_context);
 	Window	   *w = &r->window;
 	int			p;
-	Size		triangle;
 	int			nterms;
 
 	gr_measure_row(r->columns, GR_SLOT_VALUES(slot));
@@ -134,18 +129,14 @@ begin(Rolling *r, TupleTableSlot *slot)
 		gr_check_nfeatures(p);
 	gr_check_terms(p, r->intercept);
 	r->names = gr_name_numbers(r->columns);
-	triangle = triangle_of(r);
 	nterms = p + (r->intercept ? 1 : 0);
-	r->hi = palloc_extended(2 * triangle * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	r->lo = r->hi + triangle;
-	r->shift = palloc0((p + 1) * sizeof(double));
+	r->gram = gr_gram_make(p);
 	r->narrowed = palloc0((p + 1) * sizeof(double));
 	r->tails_shift = palloc0((p + 1) * sizeof(double));
 	r->scratch = palloc_extended(gr_gram_scratch_nbytes(r->shape), MCXT_ALLOC_HUGE);
-	w->hi = palloc_extended(2 * triangle * sizeof(double), MCXT_ALLOC_HUGE);
-	w->lo = w->hi + triangle;
-	w->shift = palloc((p + 1) * sizeof(double));
+	w->gram = gr_gram_make(p);
 	w->workspace = palloc_extended(gr_ols_workspace_nbytes(p), MCXT_ALLOC_HUGE);
+	w->fit.intercept = r->intercept;
 	w->fit.coef = palloc(nterms * sizeof(double));
 	w->fit.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
 	w->std_error = palloc(nterms * sizeof(double));
@@ -169,8 +160,8 @@ static void
 put_window(Rolling *r, Datum *values, bool *nulls)
 {
 	values[0] = Int64GetDatum(r->row_number);
-	values[1] = Int64GetDatum(r->window.nrows);
-	values[2] = Int64GetDatum(r->width - r->window.nrows);
+	values[1] = Int64GetDatum(r->window.gram.nobs);
+	values[2] = Int64GetDatum(r->width - r->window.gram.nobs);
 	tuplestore_putvalues(r->rsinfo->setResult, r->rsinfo->setDesc, values, nulls);
 }
 
@@ -191,13 +182,12 @@ finish_window(Rolling *r)
 	Datum		values[7] = {0};
 	bool		nulls[7] = {false, false, false, true, true, true, true};
 
-	if (w->nrows == 0)
+	if (w->gram.nobs == 0)
 	{
 		put_window(r, values, nulls);
 		return;
 	}
-	if (!gr_ols_solve(w->hi, w->lo, w->shift, r->shape.nfeatures, w->nrows, r->intercept, w->workspace, NULL, fit,
-					  &gr_host, &err))
+	if (!gr_ols_solve(&w->gram, w->workspace, fit, &gr_host, &err))
 		gr_raise_columns(&err, r->shape.nfeatures, r->names);
 	for (Size k = 0; k < fit->nterms; k++)
 		w->std_error[k] = sqrt(fit->vcov[k * fit->nterms + k]);
@@ -213,34 +203,26 @@ finish_window(Rolling *r)
 static void
 merge_window(Rolling *r, int64 place)
 {
-	Window	   *w = &r->window;
-	GrPoll		poll = {.host = &gr_host};
-	GrError		err = {0};
-	int			p = r->shape.nfeatures;
-	Size		triangle = r->names == NULL ? 0 : triangle_of(r);
+	GrGram	   *gram = &r->window.gram;
+	int64		tail_nrows = 0;
 
-	w->nrows = r->nrows;
 	if (r->tails != NULL)
 	{
 		int64		tail = (place - r->first_tail) / r->step;
+		Size		triangle = triangle_of(r);
+		GrGram		from = {
+			.hi = r->tails + 2 * triangle * tail,.lo = r->tails + 2 * triangle * tail + triangle,
+			.shift = r->tails_shift,.nfeatures = r->shape.nfeatures
+		};
 
-		w->nrows += r->tail_rows[tail];
-		memcpy(w->hi, r->tails + 2 * triangle * tail, 2 * triangle * sizeof(double));
-		memcpy(w->shift, r->tails_shift, (p + 1) * sizeof(double));
-		if (memcmp(r->shift, r->tails_shift, (p + 1) * sizeof(double)) == 0)
-			gr_gram_merge(w->hi, w->lo, r->hi, r->lo, triangle);
-		else if (!gr_gram_merge_shifted(w->hi, w->lo, w->shift, r->hi, r->lo, r->shift, p, &poll))
-		{
-			gr_fail(&err, GR_CANCELED, 0, "merging");
-			gr_raise(&err);
-		}
+		tail_nrows = r->tail_rows[tail];
+		gr_gram_copy(gram, &from);
+		gr_gram_join(gram, &r->gram);
 	}
+	/* else the first complete row is in this block */
 	else if (r->names != NULL)
-	{
-		/* the first complete row is in this block */
-		memcpy(w->hi, r->hi, 2 * triangle * sizeof(double));
-		memcpy(w->shift, r->shift, (p + 1) * sizeof(double));
-	}
+		gr_gram_copy(gram, &r->gram);
+	gram->nobs = tail_nrows + r->nrows;
 	finish_window(r);
 }
 
@@ -290,20 +272,20 @@ make_tails(Rolling *r)
 		r->tail_rows = palloc_extended(r->tails_capacity * sizeof(int64), MCXT_ALLOC_HUGE);
 	}
 	choose_shift(r);
-	memcpy(w->shift, r->tails_shift, (r->shape.nfeatures + 1) * sizeof(double));
-	memset(w->hi, 0, 2 * triangle * sizeof(double));
+	gr_gram_clear(&w->gram);
+	memcpy(w->gram.shift, r->tails_shift, (r->shape.nfeatures + 1) * sizeof(double));
 	for (int64 place = r->width - 1; place >= 0; place--)
 	{
 		if (r->complete[place])
-			gr_gram_add(w->hi, w->lo, r->rows + --row * ncols, 1, r->shape, r->tails_shift, r->scratch);
+			gr_gram_add(&w->gram, r->rows + --row * ncols, 1, r->shape, r->scratch);
 		if (next >= 0 && place == r->first_tail + next * r->step)
 		{
-			memcpy(r->tails + 2 * triangle * next, w->hi, 2 * triangle * sizeof(double));
+			memcpy(r->tails + 2 * triangle * next, w->gram.hi, 2 * triangle * sizeof(double));
 			r->tail_rows[next--] = r->nrows - row;
 		}
 		gr_poll_loop(place);
 	}
-	w->nrows = r->nrows;
+	w->gram.nobs = r->nrows;
 }
 
 /* From the last row of a block to the first one of the next */
@@ -316,11 +298,11 @@ end_block(Rolling *r)
 
 		make_tails(r);
 		MemoryContextSwitchTo(old);
-		memset(r->hi, 0, 2 * triangle_of(r) * sizeof(double));
-		memcpy(r->shift, r->tails_shift, (r->shape.nfeatures + 1) * sizeof(double));
+		gr_gram_clear(&r->gram);
+		memcpy(r->gram.shift, r->tails_shift, (r->shape.nfeatures + 1) * sizeof(double));
 	}
 	else
-		r->window.nrows = 0;
+		r->window.gram.nobs = 0;
 	if (ends_window(r, r->row_number))
 		finish_window(r);
 	r->nplaces = 0;
@@ -332,7 +314,6 @@ static void
 add_row(Rolling *r)
 {
 	double	   *row = r->rows + r->nrows * gr_row_ncols(r->shape);
-	int			p = r->shape.nfeatures;
 	GrPoll		poll = {.host = &gr_host};
 	GrError		err = {0};
 
@@ -341,17 +322,16 @@ add_row(Rolling *r)
 	r->ncomplete++;
 	if (r->row_number <= r->width)
 		return;
-	if (gr_shift_any(r->shift, p) && !gr_shift_exact(r->shift, row, 1, r->shape))
+	if (gr_gram_is_shifted(&r->gram) && !gr_shift_exact(r->gram.shift, row, 1, r->shape))
 	{
-		gr_shift_narrow(r->narrowed, r->shift, row, 1, r->shape);
-		if (!gr_gram_translate(r->hi, r->lo, p, r->shift, r->narrowed, &poll))
+		gr_shift_narrow(r->narrowed, r->gram.shift, row, 1, r->shape);
+		if (!gr_gram_translate(&r->gram, r->narrowed, &poll))
 		{
 			gr_fail(&err, GR_CANCELED, 0, "sums");
 			gr_raise(&err);
 		}
-		memcpy(r->shift, r->narrowed, (p + 1) * sizeof(double));
 	}
-	gr_gram_add(r->hi, r->lo, row, 1, r->shape, r->shift, r->scratch);
+	gr_gram_add(&r->gram, row, 1, r->shape, r->scratch);
 }
 
 /* Takes a row's values, if none is NULL. */

@@ -100,8 +100,7 @@ select_features(const GrStats *stats, GrSelection *selection)
 	selection->features = palloc_extended((n * (n + 1) / 2) * sizeof(int), MCXT_ALLOC_HUGE);
 	selection->rss = palloc((n + 1) * sizeof(double));
 	workspace = palloc_extended(gr_select_workspace_nbytes(stats->nfeatures, selection->method), MCXT_ALLOC_HUGE);
-	if (!gr_select(stats->hi, stats->lo, stats->shift, stats->nfeatures, stats->nobs, workspace, selection, &gr_host,
-				   &err))
+	if (!gr_select(&stats->gram, workspace, selection, &gr_host, &err))
 		gr_raise_columns(&err, stats->nfeatures, stats->names);
 	pfree(workspace);
 }
@@ -110,13 +109,13 @@ select_features(const GrStats *stats, GrSelection *selection)
 static Measures
 measure(const GrStats *stats, const GrSelection *selection, int size)
 {
-	double		n = (double) stats->nobs;
+	double		n = (double) stats->gram.nobs;
 	double		nterms = size + (selection->intercept ? 1 : 0);
 	double		df_full = n - selection->rank - (selection->intercept ? 1 : 0);
 	double		variance = gr_model_mean_square(selection->full_rss, df_full);
 	GrModel		model = {
 		.distribution = {GR_GAUSSIAN, GR_IDENTITY},.intercept = selection->intercept,.rank = (int) nterms,
-		.nrows = stats->nobs,.df_residual = stats->nobs - (int64) nterms,.deviance = selection->rss[size],
+		.nrows = stats->gram.nobs,.df_residual = stats->gram.nobs - (int64) nterms,.deviance = selection->rss[size],
 		.null_deviance = selection->rss[0]
 	};
 	GrModelSummary summary;
@@ -147,7 +146,8 @@ best_size(const GrStats *stats, const GrSelection *selection, const Measures *me
 		double		value = criterion == BY_BIC ? m->bic : criterion == BY_AIC ? m->aic : criterion == BY_CP ? m->cp :
 			-m->adj_r_squared;
 
-		if (isnan(value) || stats->nobs <= size + (selection->intercept ? 1 : 0) || (best >= 0 && !(value < least)))
+		if (isnan(value) || stats->gram.nobs <= size + (selection->intercept ? 1 : 0) ||
+			(best >= 0 && !(value < least)))
 			continue;
 		best = size;
 		least = value;
@@ -220,7 +220,7 @@ gr_ols_select(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("Cp needs the residual variance of a fit of all features"),
 				 errdetail("There are " INT64_FORMAT " observations, and that fit leaves a sum of squares of %g.",
-						   stats.nobs, selection.full_rss),
+						   stats.gram.nobs, selection.full_rss),
 				 errhint("Use another criterion, or name fewer features.")));
 	best = best_size(&stats, &selection, measures, criterion);
 	for (int size = selection.intercept ? 0 : 1; size < selection.nsizes; size++)

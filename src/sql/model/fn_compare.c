@@ -21,6 +21,7 @@
 #include "rows/state/state.h"
 #include "run/args.h"
 #include "run/clock.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "sql/model/combination.h"
 #include "sql/model/model.h"
@@ -443,57 +444,39 @@ gr_vif_model(PG_FUNCTION_ARGS)
 typedef struct Features
 {
 	int			p;
-	int64		nobs;
-	double	   *shift;
-	double	   *hi;
-	double	   *lo;
+	GrGram		gram;
 	void	   *workspace;
 	bool	   *aliased;		/* p + 1, the intercept first */
 	double	   *coef;			/* p + 1 */
 } Features;
 
-/* Entry (i, j), j <= i, of the packed triangle */
-static GrDD
-sum_of(const Features *f, int64 i, int64 j)
-{
-	Size		k = gr_triangle(i) + j;
-
-	return (GrDD) {f->hi[k], f->lo[k]};
-}
-
 /* A feature's sum of squares about its mean */
 static double
 spread_of(const Features *f, int64 feature)
 {
-	GrDD		sum = sum_of(f, feature + 1, 0);
-	GrDD		square = sum_of(f, feature + 1, feature + 1);
+	GrDD		sum = gr_gram_entry(&f->gram, feature + 1, 0);
+	GrDD		square = gr_gram_entry(&f->gram, feature + 1, feature + 1);
 
-	return gr_dd_to_double(gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), sum_of(f, 0, 0))));
+	return gr_dd_to_double(gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), gr_gram_entry(&f->gram, 0, 0))));
 }
 
 static void
 open_features(Features *f, GrState *stats)
 {
-	Size		triangle = (Size) gr_triangle(gr_norder(stats->nfeatures));
-	Size		last = (Size) gr_triangle(stats->nfeatures + 1);
-	GrOlsFit	fit = {0};
+	GrGram		all = gr_state_gram(stats);
+	GrOlsFit	fit = {.intercept = true};
 	GrError		err = {0};
 
 	f->p = stats->nfeatures;
-	f->nobs = gr_state_nobs(stats);
-	f->shift = palloc0((f->p + 1) * sizeof(double));
-	memcpy(f->shift, gr_state_shift(stats), f->p * sizeof(double));
-	f->hi = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
-	f->lo = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
-	memcpy(f->hi, gr_state_hi(stats), last * sizeof(double));
-	memcpy(f->lo, gr_state_lo(stats), last * sizeof(double));
-	memset(f->hi + last, 0, (triangle - last) * sizeof(double));
-	memset(f->lo + last, 0, (triangle - last) * sizeof(double));
+	f->gram = gr_gram_duplicate(&all);
+	for (int64 k = 0; k <= f->p + 1; k++)
+		gr_gram_set(&f->gram, f->p + 1, k, gr_dd(0.0));
+	f->gram.shift[f->p] = 0;
 	f->workspace = palloc_extended(gr_ols_workspace_nbytes(f->p), MCXT_ALLOC_HUGE);
 	f->aliased = palloc0((f->p + 1) * sizeof(bool));
 	f->coef = fit.coef = palloc((f->p + 1) * sizeof(double));
 	/* the terms that a fit would leave out, whatever its response is */
-	if (!gr_ols_solve(f->hi, f->lo, f->shift, f->p, f->nobs, true, f->workspace, NULL, &fit, &gr_host, &err))
+	if (!gr_ols_solve(&f->gram, f->workspace, &fit, &gr_host, &err))
 		gr_raise_columns(&err, f->p, NULL);
 	for (int k = 0; k <= f->p; k++)
 		f->aliased[k] = isnan(f->coef[k]);
@@ -509,22 +492,17 @@ mark_partners(Features *f, int aliased, double *vif)
 	GrNormalFit fit = {.nterms = f->p + 1,.coef = f->coef,.rows = GR_ROWS_ENTRIES};
 	GrError		err = {0};
 	double		least = COLLINEAR_SHARE * sqrt(spread_of(f, aliased));
-	Size		last = (Size) gr_triangle(f->p + 1);
 
 	vif[aliased] = INFINITY;
 	/* it is constant */
 	if (!(least > 0))
 		return;
 	for (int64 k = 0; k <= f->p; k++)
-	{
-		GrDD		entry = k <= aliased + 1 ? sum_of(f, aliased + 1, k) : sum_of(f, k, aliased + 1);
-
-		f->hi[last + k] = entry.hi;
-		f->lo[last + k] = entry.lo;
-	}
+		gr_gram_set(&f->gram, f->p + 1, k, k <= aliased + 1 ? gr_gram_entry(&f->gram, aliased + 1, k) :
+					gr_gram_entry(&f->gram, k, aliased + 1));
 	fit.aliased = palloc((f->p + 1) * sizeof(bool));
 	memcpy(fit.aliased, f->aliased, (f->p + 1) * sizeof(bool));
-	if (!gr_normal_solve(f->hi, f->lo, 0, 0, f->workspace, NULL, &fit, &gr_host, &err))
+	if (!gr_normal_solve(gr_gram_triangle(&f->gram), f->workspace, &fit, &gr_host, &err))
 		gr_raise_columns(&err, f->p, NULL);
 	for (int k = 0; k < f->p; k++)
 		if (!f->aliased[k + 1] && fabs(f->coef[k + 1]) * sqrt(spread_of(f, k)) > least)
@@ -555,7 +533,7 @@ gr_vif_stats(PG_FUNCTION_ARGS)
 	fit.aliased = palloc((f.p + 1) * sizeof(bool));
 	memcpy(fit.aliased, f.aliased, (f.p + 1) * sizeof(bool));
 	fit.inverse = palloc_extended((Size) (f.p + 1) * (f.p + 1) * sizeof(double), MCXT_ALLOC_HUGE);
-	if (!gr_normal_solve(f.hi, f.lo, 0, 0, f.workspace, NULL, &fit, &gr_host, &err))
+	if (!gr_normal_solve(gr_gram_triangle(&f.gram), f.workspace, &fit, &gr_host, &err))
 		gr_raise_columns(&err, f.p, (const char *const *) names);
 	vif = palloc(f.p * sizeof(double));
 	for (int k = 0; k < f.p; k++)

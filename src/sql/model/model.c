@@ -24,6 +24,7 @@
 #include "compute/linear/vcov_low.h"
 #include "run/args.h"
 #include "run/device.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "sql/model/method.h"
 #include "sql/model/model.h"
@@ -255,33 +256,24 @@ gr_model_disperse(GrModel *model)
 
 /* Where terms are aliased that others would be moved to: the sums are moved, and then solved. */
 static void
-solve_moved(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nobs,
-			double log_constant, const char *const *names, bool want_vcov)
+solve_moved(GrModel *model, const GrGram *gram, const char *const *names, bool want_vcov)
 {
 	const GrTermMoves *moves = model->moves;
 	GrPoll		poll = {.host = &gr_host};
-	GrError		err = {0};
-	Size		triangle = gr_triangle(gr_norder(nfeatures));
-	double	   *moved = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
+	GrGram		moved = gr_gram_duplicate(gram);
 
-	memcpy(moved, hi, triangle * sizeof(double));
-	memcpy(moved + triangle, lo, triangle * sizeof(double));
-	memcpy(moved + 2 * triangle, shift, gr_nterms(nfeatures) * sizeof(double));
-	if (!gr_gram_move(moved, moved + triangle, moved + 2 * triangle, nfeatures, moves, &poll))
-	{
-		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
-		gr_raise(&err);
-	}
+	if (!gr_gram_move(&moved, moves, &poll))
+		gr_gram_raise_canceled();
 	model->moves = NULL;
-	gr_model_solve(model, moved, moved + triangle, moved + 2 * triangle, nfeatures, nobs, log_constant, true, names,
-				   want_vcov, NULL);
-	pfree(moved);
+	gr_model_solve(model, &moved, true, names, want_vcov, NULL);
+	pfree(moved.hi);
 }
 
 void
-gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nobs,
-			   double log_constant, bool intercept, const char *const *names, bool want_vcov, const GrSolver *solver)
+gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *const *names, bool want_vcov,
+			   const GrSolver *solver)
 {
+	int			nfeatures = gram->nfeatures;
 	GrOlsFit	fit = {0};
 	GrError		err = {0};
 	int			nterms = nfeatures + (intercept ? 1 : 0);
@@ -293,8 +285,9 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	fit.vcov_low = want_vcov && nterms <= GR_LOW_TERMS_MAX ? palloc(gr_triangle(nterms) * sizeof(double)) : NULL;
 	fit.moves = model->moves;
 	fit.l2 = model->l2;
-	fit.nsummed = model->nsummed;
-	if (!gr_ols_solve(hi, lo, shift, nfeatures, nobs, intercept, workspace, solver, &fit, &gr_host, &err))
+	fit.intercept = intercept;
+	fit.solver = solver;
+	if (!gr_ols_solve(gram, workspace, &fit, &gr_host, &err))
 	{
 		gr_note_device_error(&err);
 		gr_raise_columns(&err, nfeatures, names);
@@ -302,7 +295,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	pfree(workspace);
 	if (fit.unmovable)
 	{
-		solve_moved(model, hi, lo, shift, nfeatures, nobs, log_constant, names, want_vcov);
+		solve_moved(model, gram, names, want_vcov);
 		return;
 	}
 
@@ -313,12 +306,12 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	model->coef = fit.coef;
 	model->vcov = fit.vcov;
 	model->vcov_low = fit.on_device ? NULL : fit.vcov_low;
-	model->nrows = nobs;
+	model->nrows = gram->nobs;
 	model->rank = fit.rank;
 	model->df_residual = fit.df_residual;
 	model->deviance = fit.rss;
 	model->null_deviance = fit.tss;
-	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, fit.rss, (double) nobs, log_constant);
+	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, fit.rss, (double) gram->nobs, gram->log_constant);
 	model->dispersion = gr_model_mean_square(fit.rss, (double) fit.df_residual);
 	model->df_inference = (double) fit.df_residual;
 	model->iterations = 1;

@@ -58,7 +58,6 @@ typedef struct GrModel
 	const char *vcov_type;		/* what vcov is: "iid", "HC1"; NULL: iid */
 	double		df_inference;	/* of t, by which estimates are tested; INFINITY: by the normal distribution */
 	const GrTermMoves *moves;	/* for gr_model_solve(); NULL: none */
-	int64		nsummed;		/* for gr_model_solve(): as in GrOlsFit */
 	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
 	GrModelExtras extras;		/* what it remembers beside its fields; in SQL in front of the design */
 } GrModel;
@@ -179,13 +178,11 @@ extern void gr_model_disperse(GrModel *model);
 extern double gr_model_mean_square(double sum, double df);
 
 /*
- * Solves for a model. hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(), over nobs
- * observations; log_constant: of those, see GrRowTotals. names: as in gr_raise_columns(). model->moves and model->l2
- * are heeded, the latter with the covariances that gpu_glm_fit() has: the dispersion times the inverse of the penalised
- * X'X. The arrays are allocated in the current context; want_vcov false leaves vcov NULL.
+ * Solves gram for a model. names: as in gr_raise_columns(). model->moves and model->l2 are heeded, the latter with the
+ * covariances that gpu_glm_fit() has: the dispersion times the inverse of the penalised X'X. The arrays are allocated
+ * in the current context; want_vcov false leaves vcov NULL.
  */
-extern void gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures,
-						   int64 nobs, double log_constant, bool intercept, const char *const *names,
+extern void gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *const *names,
 						   bool want_vcov, const GrSolver *solver);
 
 #endif							/* GPUREG_MODEL_H */

@@ -158,7 +158,9 @@ is_quadratic_precise(const GrVcovBlock *block)
 void
 gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse)
 {
-	GrNormalFit fit = {.nterms = block->n};
+	GrNormalFit fit = {
+		.nterms = block->n,.tolerance = (block->has_low ? LOW_RANK_ROUNDING : 4 * DBL_EPSILON) * block->n
+	};
 	GrError		err = {0};
 	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(block->n), MCXT_ALLOC_HUGE);
 
@@ -167,8 +169,7 @@ gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse)
 	if (want_inverse)
 		fit.inverse = palloc_extended((Size) block->n * block->n * sizeof(double), MCXT_ALLOC_HUGE);
 	block->inverse = fit.inverse;
-	if (!gr_normal_solve(block->hi, block->lo, 0, (block->has_low ? LOW_RANK_ROUNDING : 4 * DBL_EPSILON) * block->n,
-						 workspace, NULL, &fit, &gr_host, &err))
+	if (!gr_normal_solve((GrDDConstVector) {block->hi, block->lo}, workspace, &fit, &gr_host, &err))
 		gr_raise(&err);
 	pfree(workspace);
 	block->quadratic = fit.decrement;

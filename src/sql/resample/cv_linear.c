@@ -12,69 +12,29 @@
 #include "miscadmin.h"
 
 #include "compute/enet/path.h"
-#include "compute/linalg/gram_shift.h"
 #include "run/args.h"
+#include "run/grams.h"
 #include "run/raise.h"
 #include "sql/resample/cv_linear.h"
-
-static GrRowSums
-make_sums(int nfeatures)
-{
-	Size		triangle = gr_triangle(gr_norder(nfeatures));
-	GrRowSums	sums = {0};
-
-	sums.hi = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double),
-							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	sums.lo = sums.hi + triangle;
-	sums.shift = sums.lo + triangle;
-	return sums;
-}
-
-static void
-copy_sums(GrRowSums *to, const GrRowSums *from, int nfeatures)
-{
-	Size		triangle = gr_triangle(gr_norder(nfeatures));
-
-	memcpy(to->hi, from->hi, triangle * sizeof(double));
-	memcpy(to->lo, from->lo, triangle * sizeof(double));
-	memcpy(to->shift, from->shift, gr_nterms(nfeatures) * sizeof(double));
-	to->nrows = from->nrows;
-}
-
-static void
-merge_sums(GrRowSums *to, const GrRowSums *from, int nfeatures)
-{
-	GrPoll		poll = {.host = &gr_host};
-	GrError		err = {0};
-
-	CHECK_FOR_INTERRUPTS();
-	if (!gr_gram_merge_shifted(to->hi, to->lo, to->shift, from->hi, from->lo, from->shift, nfeatures, &poll))
-	{
-		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
-		gr_raise(&err);
-	}
-	to->nrows += from->nrows;
-}
 
 /*
  * Fits
  */
 
 static void
-fit_sums(const GrCv *cv, const GrRowSums *sums, GrCvFold *fold)
+fit_sums(const GrCv *cv, const GrGram *sums, GrCvFold *fold)
 {
 	GrModel		model = {.l2 = cv->l2};
 
-	gr_model_solve(&model, sums->hi, sums->lo, sums->shift, cv->data->ingest.nfeatures, sums->nrows, 0,
-				   cv->data->ingest.intercept, cv->data->ingest.names, false, NULL);
-	fold->ntrain = sums->nrows;
+	gr_model_solve(&model, sums, cv->data->ingest.intercept, cv->data->ingest.names, false, NULL);
+	fold->ntrain = sums->nobs;
 	fold->coef = model.coef;
 	fold->converged = true;
 }
 
 /* A term that is aliased adds nothing to a prediction. */
 static void
-test_fold(const GrCv *cv, const GrRowSums *sums, GrCvFold *fold)
+test_fold(const GrCv *cv, const GrGram *sums, GrCvFold *fold)
 {
 	int			p = cv->data->ingest.nfeatures;
 	int			nterms = p + (cv->data->ingest.intercept ? 1 : 0);
@@ -83,48 +43,47 @@ test_fold(const GrCv *cv, const GrRowSums *sums, GrCvFold *fold)
 
 	for (int k = 0; k < nterms; k++)
 		coef[k] = isnan(fold->coef[k]) ? 0 : fold->coef[k];
-	fold->ntest = sums->nrows;
+	fold->ntest = sums->nobs;
 	fold->weight = sums->hi[0];
-	fold->error = gr_path_rss(sums->hi, sums->lo, sums->shift, p, cv->data->ingest.intercept, coef, work) / sums->hi[0];
+	fold->error = gr_path_rss(sums, cv->data->ingest.intercept, coef, work) / sums->hi[0];
 	pfree(coef);
 	pfree(work);
 }
 
 static void
-validate(GrCv *cv, const GrRowSums *sums)
+validate(GrCv *cv, const GrGram *sums)
 {
 	int			p = cv->data->ingest.nfeatures;
 	int			n = cv->n;
-	GrRowSums  *rest = palloc((n + 1) * sizeof(GrRowSums));	/* of the folds from each on */
-	GrRowSums	before = make_sums(p);
-	GrRowSums	others = make_sums(p);
+	GrGram	   *rest = palloc((n + 1) * sizeof(GrGram));	/* of the folds from each on */
+	GrGram		before = gr_gram_make(p);
+	GrGram		others = gr_gram_make(p);
 
 	for (int f = n - 1; f >= 0; f--)
 	{
-		rest[f] = make_sums(p);
-		copy_sums(&rest[f], &sums[f], p);
+		rest[f] = gr_gram_duplicate(&sums[f]);
 		if (f + 1 < n)
-			merge_sums(&rest[f], &rest[f + 1], p);
+			gr_gram_join(&rest[f], &rest[f + 1]);
 	}
 	fit_sums(cv, &rest[0], &cv->all);
 	for (int f = 0; f < n; f++)
 	{
-		copy_sums(&others, f == 0 ? &rest[1] : &before, p);
+		gr_gram_copy(&others, f == 0 ? &rest[1] : &before);
 		if (f > 0 && f + 1 < n)
-			merge_sums(&others, &rest[f + 1], p);
+			gr_gram_join(&others, &rest[f + 1]);
 		fit_sums(cv, &others, &cv->fold[f]);
 		test_fold(cv, &sums[f], &cv->fold[f]);
 		if (f == 0)
-			copy_sums(&before, &sums[0], p);
+			gr_gram_copy(&before, &sums[0]);
 		else
-			merge_sums(&before, &sums[f], p);
+			gr_gram_join(&before, &sums[f]);
 	}
 }
 
 void
 gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 {
-	GrRowSums  *sums;
+	GrGram	   *sums;
 
 	gr_cv_open(fcinfo, cv, GR_GAUSSIAN, GR_ROWS_PART_SUMS);
 	sums = cv->data->sums;
@@ -135,8 +94,11 @@ gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 		/* rows of weight 0 alone */
 		if (!(sums[k].hi[0] > 0))
 			continue;
-		cv->fold[cv->n].label = sums[k].label;
-		sums[cv->n++] = sums[k];
+		cv->fold[cv->n].label = cv->data->label[k];
+		sums[cv->n] = sums[k];
+		/* a fold's size is its rows, whatever their frequencies */
+		sums[cv->n].nobs = sums[k].nsummed;
+		cv->n++;
 	}
 	gr_record_rows(cv->data, cv->name, cv->started);
 	gr_release_rows(cv->data);

@@ -422,7 +422,9 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 	int			p = total->nfeatures;
 	int		   *entries = palloc(model->nterms * sizeof(int));
 	int			n = order_terms(model, term, entries);
-	GrClusterFit fit;
+	GrClusterFit fit = {
+		.nterms = n,.entries = entries,.origin = !model->intercept || (term == 0 && model->intercept)
+	};
 	GrWild		wild = {
 		.nterms = n,.nclusters = boot->states->n,.weights = boot->weights,.seed = boot->seed,.reps = boot->reps
 	};
@@ -431,9 +433,8 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 	double		unit;
 	double	   *u = palloc_extended(wild.nclusters * n * sizeof(double), MCXT_ALLOC_HUGE);
 
-	if (!gr_cluster_fit_begin(&fit, total->hi, total->lo, total->shift, p, entries, n,
-							  !model->intercept || (term == 0 && model->intercept), false,
-							  palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE), &gr_host, &err))
+	if (!gr_cluster_fit_begin(&fit, &total->gram, palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE),
+							  &gr_host, &err))
 		gr_raise_columns(&err, p, gr_stats_names(total));
 	fill_scores(boot->states, &fit, q, u);
 	unit = scale_scores(q, wild.nclusters, n, model->deviance);
@@ -488,8 +489,7 @@ gr_wild_boot_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	enough = gr_cluster_states_check(boot->states, boot->intercept);
 	gr_cluster_states_total(boot->states, &total);
-	gr_model_solve(&model, total.hi, total.lo, total.shift, total.nfeatures, total.nobs, total.state->log_constant,
-				   boot->intercept, gr_stats_names(&total), true, NULL);
+	gr_model_solve(&model, &total.gram, boot->intercept, gr_stats_names(&total), true, NULL);
 	term = find_term(boot, &model);
 	result.estimate = model.coef[term];
 	if (enough)

@@ -12,8 +12,8 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "compute/linalg/gram_subset.h"
 #include "run/args.h"
+#include "run/grams.h"
 #include "sql/states/stats.h"
 
 /* A column as an argument names it: by its number, or by a name */
@@ -277,30 +277,23 @@ take_columns(GrStats *stats)
 {
 	GrState    *state = stats->state;
 	int			n = stats->nfeatures;
-	Size		triangle = gr_triangle(gr_norder(n));
-	int		   *entries = palloc((n + 2) * sizeof(int));
-	const double *shift = gr_state_shift(state);
+	GrGram		all = stats->gram;
+	int		   *places = palloc((n + 1) * sizeof(int));
 	const char **own = gr_state_column_names(state);
 
-	stats->hi = palloc_extended(2 * triangle * sizeof(double), MCXT_ALLOC_HUGE);
-	stats->lo = stats->hi + triangle;
-	stats->shift = palloc((n + 1) * sizeof(double));
+	stats->gram = gr_gram_make(n);
 	stats->names = palloc((n + 1) * sizeof(char *));
-	entries[0] = 0;
 	for (int k = 0; k <= n; k++)
 	{
 		int			column = k == n ? stats->response : stats->features[k];
-		int			place = column == 0 ? state->nfeatures : column - 1;
 
-		entries[k + 1] = place + 1;
-		stats->shift[k] = shift[place];
+		places[k] = column == 0 ? state->nfeatures : column - 1;
 		stats->names[k] = column_name((const char *const *) own, state->nfeatures, column);
 	}
 	CHECK_FOR_INTERRUPTS();
-	if (!gr_gram_subset(gr_state_hi(state), gr_state_lo(state), gr_norder(state->nfeatures), entries, n + 2, stats->hi,
-						stats->lo))
+	if (!gr_gram_subset(&all, places, &stats->gram))
 		elog(ERROR, "no such column");
-	pfree(entries);
+	pfree(places);
 }
 
 /* The state's own, as they lie there */
@@ -309,9 +302,7 @@ take_whole(GrStats *stats)
 {
 	GrState    *state = stats->state;
 
-	stats->hi = gr_state_hi(state);
-	stats->lo = gr_state_lo(state);
-	stats->shift = gr_state_shift(state);
+	stats->gram = gr_state_gram(state);
 	stats->names = gr_state_column_names(state);
 	stats->whole = true;
 	if (stats->names != NULL)
@@ -328,7 +319,6 @@ gr_stats_open(Datum datum, GrStats *stats)
 	stats->state = gr_state_settled(datum, GR_STATS, NULL);
 	if (stats->state->nrows == 0 || stats->state->nfeatures < 0)
 		return false;
-	stats->nobs = gr_state_nobs(stats->state);
 	stats->features = all_columns(stats->state, 0, &stats->nfeatures);
 	take_whole(stats);
 	return true;

@@ -19,10 +19,7 @@ typedef struct GrStats
 	int			nfeatures;		/* chosen; 0 or more */
 	int		   *features;		/* nfeatures: their columns */
 	int			response;		/* its column */
-	double	   *hi;				/* packed triangle of (1, features, response) about the shift; may be the state's */
-	double	   *lo;
-	double	   *shift;			/* of the features, and of the response */
-	int64		nobs;			/* observations, as gr_state_nobs() */
+	GrGram		gram;			/* of the features and the response; may be the state's; see gr_state_gram() */
 	const char **names;			/* nfeatures + 1: of the features and the response; where the state has none x3, y */
 	bool		whole;			/* the state's own columns in their order */
 } GrStats;

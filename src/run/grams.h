@@ -1,0 +1,23 @@
+/*
+ * grams.h: Gram matrices in memory of PostgreSQL's.
+ */
+#ifndef GPUREG_GRAMS_H
+#define GPUREG_GRAMS_H
+
+#include "postgres.h"
+
+#include "compute/linalg/gram.h"
+
+/* A matrix of so many features in the current memory context: sums over no rows, about 0. pfree(gram.hi) frees it. */
+extern GrGram gr_gram_make(int nfeatures);
+
+/* A copy in the current memory context */
+extern GrGram gr_gram_duplicate(const GrGram *gram);
+
+/* Adds other to gram, counts included. */
+extern void gr_gram_join(GrGram *gram, const GrGram *other);
+
+/* ERROR for a cancel that stopped work on a Gram matrix */
+extern void gr_gram_raise_canceled(void) pg_attribute_noreturn();
+
+#endif							/* GPUREG_GRAMS_H */
