@@ -67,12 +67,12 @@ static void
 project_here(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
 {
 	double		started = x->ndim == 2 ? gr_now() : 0;
+	const GrProjectVectors vectors = {.x = x->values,.nvectors = x->nvectors,.dim = x->dim};
 	GrError		err = {0};
 	GrPlace		place = {0};
 	GrRun	   *run;
 
-	if (!gr_projection_apply(gr_session_projection(k, seed, density), x->values, x->nvectors, x->dim, y, &gr_host,
-							 &err))
+	if (!gr_projection_apply(gr_session_projection(k, seed, density), &vectors, y, &gr_host, &err))
 		gr_raise(&err);
 	gr_check_projected(y, x->nvectors * k);
 	if (x->ndim == 1)

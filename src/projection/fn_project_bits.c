@@ -38,6 +38,7 @@ gr_project_bits(PG_FUNCTION_ARGS)
 	int32		k = PG_GETARG_INT32(1);
 	GrVectors	x;
 	GrError		err = {0};
+	GrRotation	rotation;
 	VarBit	   *result;
 	double	   *work;
 
@@ -53,7 +54,8 @@ gr_project_bits(PG_FUNCTION_ARGS)
 	SET_VARSIZE(result, VARBITTOTALLEN(k));
 	VARBITLEN(result) = k;
 	work = palloc_extended(gr_rotation_length(x.dim) * sizeof(double), MCXT_ALLOC_HUGE);
-	if (!gr_rotation_signs(x.values, x.dim, k, (uint64) PG_GETARG_INT64(2), work, VARBITS(result), &gr_host, &err))
+	rotation = (GrRotation) {.x = x.values,.dim = x.dim,.seed = (uint64) PG_GETARG_INT64(2),.k = k};
+	if (!gr_rotation_signs(&rotation, work, VARBITS(result), &gr_host, &err))
 		gr_raise(&err);
 	pfree(work);
 	PG_RETURN_VARBIT_P(result);

@@ -63,8 +63,8 @@ gr_project_pass(PG_FUNCTION_ARGS)
 	x = gr_open_row_vector(PG_GETARG_DATUM(0), &dim);
 	density = gr_density_arg(fcinfo, 3, gr_dense_density(dim));
 	row = new_row(dim, k);
-	if (!gr_projection_apply(gr_session_projection(k, PG_GETARG_INT64(2), density), x, 1, dim, row->values, &gr_host,
-							 &err))
+	if (!gr_projection_apply(gr_session_projection(k, PG_GETARG_INT64(2), density),
+							 &(GrProjectVectors) {.x = x,.nvectors = 1,.dim = dim}, row->values, &gr_host, &err))
 		gr_raise(&err);
 	gr_check_projected(row->values, k);
 	PG_RETURN_POINTER(row);

@@ -319,8 +319,10 @@ record_run(const ProjectReceiver *receiver, double started)
 		 */
 		if (!gr_on_cpu(&place))
 			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
-		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now,
-					   now);
+		gr_record_pass(&place, &(GrPassRecord) {
+			.function = "gpu_project_rows",.nrows = receiver->nprojected,.nfeatures = (int) receiver->dim,
+			.nworkers = nworkers,.started = started,.read_done = now,.solved = now
+		});
 	}
 }
 

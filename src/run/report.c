@@ -25,15 +25,14 @@ gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeature
 }
 
 void
-gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
-			   double read_done, double solved)
+gr_record_pass(const GrPlace *place, const GrPassRecord *record)
 {
-	GrRun	   *run = gr_new_run(function, place, nrows, nfeatures);
+	GrRun	   *run = gr_new_run(record->function, place, record->nrows, record->nfeatures);
 
-	run->read_s = read_done - started;
-	run->solve_s = solved - read_done;
-	run->total_s = solved - started;
-	run->nworkers = nworkers;
+	run->read_s = record->read_done - record->started;
+	run->solve_s = record->solved - record->read_done;
+	run->total_s = record->solved - record->started;
+	run->nworkers = record->nworkers;
 }
 
 void

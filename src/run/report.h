@@ -34,10 +34,20 @@ extern GrRun gr_last_run;
 /* Begins a new record with these values. The caller fills in further members; all others are 0. */
 extern GrRun *gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures);
 
-/* Records a query that an aggregate summed on the CPU, in nworkers workers. */
-extern void gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers,
-						   double started,
-						   double read_done, double solved);
+/* What is recorded of rows that were read without a job */
+typedef struct GrPassRecord
+{
+	const char *function;
+	int64		nrows;
+	int			nfeatures;
+	int			nworkers;		/* parallel workers that read; 0: none */
+	double		started;		/* gr_now() at the beginning, when the rows were read, and when all was done */
+	double		read_done;
+	double		solved;
+} GrPassRecord;
+
+/* Records a query that an aggregate summed, or other rows that were worked on, at this place. */
+extern void gr_record_pass(const GrPlace *place, const GrPassRecord *record);
 
 /* Records a job: the times when it started, when the rows were read and summed, and when the model was solved. */
 extern void gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved);

@@ -99,7 +99,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = fuzz_copy(in.at, in.left);
 	if (head >= 192)
 		fuzz_failing = (head - 192) / 2;
-	if (gr_formula_read(&formula, text, in.left, columns, COUNT(columns), memory, NULL, &err))
+	if (gr_formula_read(&formula, &(GrFormulaText) {text, in.left, columns, COUNT(columns)}, memory, NULL, &err))
 		use_formula(&formula, (GrString) {text, (int) in.left});
 	else
 		must(err.fault != GR_FORMULA_OK && err.at + err.nbytes <= in.left &&

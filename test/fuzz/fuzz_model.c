@@ -210,7 +210,7 @@ take_design(FuzzInput *in, Made *made)
 	text = formulas[which % COUNT(formulas)];
 	must(gr_level_add(&levels[3], (GrString) {"u", 1}, memory) &&
 		 gr_level_add(&levels[3], (GrString) {"v", 1}, memory));
-	if (!gr_formula_read(&formula, text, strlen(text), columns, COUNT(columns), memory, NULL, &err))
+	if (!gr_formula_read(&formula, &(GrFormulaText) {text, strlen(text), columns, COUNT(columns)}, memory, NULL, &err))
 		return PointerGetDatum(backend_text(text, strlen(text), false));
 	for (int k = 0; k < 2; k++)
 	{

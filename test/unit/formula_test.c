@@ -72,7 +72,8 @@ read_formula(GrFormula *formula, const char *text, size_t nbytes, GrFormulaError
 	char	   *copy = take(NULL, nbytes + (nbytes == 0 ? 1 : 0));
 
 	*formula = (GrFormula) {.intercept = true};
-	return gr_formula_read(formula, memcpy(copy, text, nbytes), nbytes, columns, COUNT(columns), memory, NULL, err);
+	return gr_formula_read(formula, &(GrFormulaText) {memcpy(copy, text, nbytes), nbytes, columns, COUNT(columns)},
+						   memory, NULL, err);
 }
 
 /* Writes the design and reads it again; *text: what was written */
@@ -266,7 +267,7 @@ test_limits(void)
 		make_levels();
 		*text = 'y';
 		formula = (GrFormula) {.intercept = true};
-		check(!gr_formula_read(&formula, "y ~ x", 5, columns, COUNT(columns), memory, NULL, &err) &&
+		check(!gr_formula_read(&formula, &(GrFormulaText) {"y ~ x", 5, columns, COUNT(columns)}, memory, NULL, &err) &&
 			  err.fault == GR_FORMULA_NO_MEMORY, "no memory after %d blocks", k);
 		free_blocks();
 	}
@@ -285,7 +286,7 @@ test_cancel(void)
 	n += (size_t) sprintf(text, "y ~ x");
 	while (n < 65000)
 		n += (size_t) sprintf(text + n, "+.:.");
-	check(!gr_formula_read(&formula, text, n, columns, COUNT(columns), memory, &host, &err) &&
+	check(!gr_formula_read(&formula, &(GrFormulaText) {text, n, columns, COUNT(columns)}, memory, &host, &err) &&
 		  err.fault == GR_FORMULA_CANCELED, "long work is polled");
 	free_blocks();
 }

@@ -166,12 +166,13 @@ static inline bool
 apply(GrProjectionCache *cache, size_t limit, Key key, int lanes, const float *x, int64_t nvectors, int64_t dim,
 	  float *y)
 {
+	const GrProjectVectors vectors = {x, nvectors, dim};
 	GrError		err = {0};
 	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 
 	memset(y, 0x55, (size_t) (nvectors * key.k) * sizeof(float));
-	return projection != NULL && gr_projection_apply_lanes(projection, x, nvectors, dim, y, lanes, NULL, &err) &&
-		err.status == GR_OK;
+	return projection != NULL &&
+		gr_projection_apply_lanes(projection, &vectors, y, lanes, NULL, &err) && err.status == GR_OK;
 }
 
 static inline bool

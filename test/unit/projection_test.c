@@ -613,7 +613,7 @@ test_polls(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limi
 	GrError		err = {0};
 	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 	bool		done = sparse ? gr_projection_apply_sparse(projection, idx, val, n, y, &host, &err) :
-		gr_projection_apply(projection, x, nvectors, dim, y, &host, &err);
+		gr_projection_apply(projection, &(GrProjectVectors) {x, nvectors, dim}, y, &host, &err);
 
 	if (!check(done && stopper.asked >= least, "polls: %s", name))
 		printf("# %d times, and not %d\n", stopper.asked, least);
@@ -648,7 +648,7 @@ test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t lim
 		GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 
 		done = sparse ? gr_projection_apply_sparse(projection, idx, val, n, y, &host, &err) :
-			gr_projection_apply(projection, x, nvectors, dim, y, &host, &err);
+			gr_projection_apply(projection, &(GrProjectVectors) {x, nvectors, dim}, y, &host, &err);
 		good = done ? err.status == GR_OK : err.status == GR_CANCELED && stopper.asked == stopper.stop_at;
 		good = good && gr_projection_cache_nbytes(cache) <= limit;
 		ncanceled += !done;

@@ -556,6 +556,7 @@ cpu_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrE
 	const GrProjectOptions *options = &project->options;
 	double		started = now_s();
 	int			slot = project->next;
+	const GrProjectVectors vectors = {.x = project->vectors,.nvectors = nvectors,.dim = options->dim};
 	GrProjection *projection;
 
 	if (project->nsubmitted == GR_PROJECT_NSLOTS || nvectors < 0 || nvectors > project->capacity)
@@ -564,7 +565,7 @@ cpu_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrE
 	projection = gr_projection_open(options->cache, project->draw.k, project->draw.seed, project->draw.density,
 									options->cache_nbytes, err);
 	if (projection == NULL ||
-		!gr_projection_apply(projection, project->vectors, nvectors, options->dim, project->projected[slot], host, err))
+		!gr_projection_apply(projection, &vectors, project->projected[slot], host, err))
 		return false;
 	project->nvectors[slot] = nvectors;
 	project->nsubmitted++;

@@ -34,8 +34,7 @@ typedef struct Version
 	void		(*kernel_weighted) (double *restrict hi, double *restrict lo, const double *restrict panels,
 									const double *restrict whi, const double *restrict wlo, int nrows, int first,
 									int end, double opaque_one);
-	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
-						double *shi, double *slo, double *magnitudes);
+	void		(*dot) (GrDDConstVector a, GrDDConstVector b, int64_t n, GrDDVector s, double *magnitudes);
 	GrDD		(*minus_products) (GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n,
 								   double *magnitude);
 	void		(*merge) (double *restrict hi, double *restrict lo, const double *restrict hi2,
@@ -217,7 +216,7 @@ gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t 
 		double		magnitudes[DOT_LANES];
 		GrDD		lanes[DOT_LANES];
 
-		version->dot(a.hi, a.lo, b.hi, b.lo, whole, shi, slo, magnitudes);
+		version->dot(a, b, whole, (GrDDVector) {shi, slo}, magnitudes);
 		for (int l = 0; l < DOT_LANES; l++)
 		{
 			lanes[l] = gr_two_sum(shi[l], slo[l]);

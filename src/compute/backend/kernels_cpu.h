@@ -212,19 +212,19 @@ NAME(gram_weighted) (double *restrict hi, double *restrict lo, const double *res
 }
 
 /*
- * Dot product in double-double: sum over k < n of (ahi + alo)[k] (bhi + blo)[k], n a multiple of DOT_LANES, as
- * DOT_LANES sums shi + slo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The
+ * Dot product in double-double: sum over k < n of a[k] b[k], n a multiple of DOT_LANES, as
+ * DOT_LANES sums s.hi + s.lo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The
  * number of sums, and so every bit, is the same whatever V_LANES is.
  *
- * As above, shi takes the products' high halves by TwoSum, and slo what that loses and the products' low halves; what
- * is left out of a product is below 2 u^2 of it, u = 2^-53, and slo's own rounding is of the order of n^(1/2) u^2 of
+ * As above, s.hi takes the products' high halves by TwoSum, and s.lo what that loses and the products' low halves; what
+ * is left out of a product is below 2 u^2 of it, u = 2^-53, and s.lo's own rounding is of the order of n^(1/2) u^2 of
  * the magnitudes.
  */
 #define DOT_STEP(x, y, m, k) do { \
-	V ah_ = V_LOAD(ahi + (k)); \
-	V bh_ = V_LOAD(bhi + (k)); \
+	V ah_ = V_LOAD(a.hi + (k)); \
+	V bh_ = V_LOAD(b.hi + (k)); \
 	V p_ = V_MUL(ah_, bh_); \
-	V l_ = V_FMA(ah_, V_LOAD(blo + (k)), V_FMA(V_LOAD(alo + (k)), bh_, V_FMS(ah_, bh_, p_))); \
+	V l_ = V_FMA(ah_, V_LOAD(b.lo + (k)), V_FMA(V_LOAD(a.lo + (k)), bh_, V_FMS(ah_, bh_, p_))); \
 	V s_ = V_ADD(x, p_); \
 	V t_ = V_SUB(s_, x); \
 	V u_ = V_SUB(x, V_SUB(s_, t_)); \
@@ -234,8 +234,7 @@ NAME(gram_weighted) (double *restrict hi, double *restrict lo, const double *res
 } while (0)
 
 static TARGET void
-NAME(dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n, double *shi,
-		   double *slo, double *magnitudes)
+NAME(dot) (GrDDConstVector a, GrDDConstVector b, int64_t n, GrDDVector s, double *magnitudes)
 {
 	for (int l = 0; l < DOT_LANES; l += V_LANES)
 	{
@@ -245,8 +244,8 @@ NAME(dot) (const double *ahi, const double *alo, const double *bhi, const double
 
 		for (int64_t k = l; k < n; k += DOT_LANES)
 			DOT_STEP(x, y, m, k);
-		V_STORE(shi + l, x);
-		V_STORE(slo + l, y);
+		V_STORE(s.hi + l, x);
+		V_STORE(s.lo + l, y);
 		V_STORE(magnitudes + l, m);
 	}
 }

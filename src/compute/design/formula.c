@@ -661,12 +661,12 @@ choose_contrasts(Reader *r)
 }
 
 bool
-gr_formula_read(GrFormula *formula, const char *text, size_t nbytes, const GrFormulaColumn *columns, int ncolumns,
-				GrMemory memory, const GrHost *host, GrFormulaError *err)
+gr_formula_read(GrFormula *formula, const GrFormulaText *from, GrMemory memory, const GrHost *host, GrFormulaError *err)
 {
 	Reader		r = {
-		.formula = formula,.text = text == NULL ? "." : text,.nbytes = text == NULL ? 1 : nbytes,
-		.columns = columns,.ncolumns = ncolumns,.poll = {.host = host},.err = err
+		.formula = formula,.text = from->text == NULL ? "." : from->text,
+		.nbytes = from->text == NULL ? 1 : from->nbytes,.columns = from->columns,.ncolumns = from->ncolumns,
+		.poll = {.host = host},.err = err
 	};
 
 	*err = (GrFormulaError) {.column = -1};
@@ -679,7 +679,7 @@ gr_formula_read(GrFormula *formula, const char *text, size_t nbytes, const GrFor
 	if (formula->variables == NULL || formula->terms == NULL || r.stack == NULL)
 		return fail_at(&r, GR_FORMULA_NO_MEMORY, 0, 0);
 	advance(&r);
-	if ((text != NULL && !read_response(&r)) || !read_sum(&r))
+	if ((from->text != NULL && !read_response(&r)) || !read_sum(&r))
 		return false;
 	if (r.token.kind != TOKEN_END)
 		return fail(&r, GR_FORMULA_UNEXPECTED);

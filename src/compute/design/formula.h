@@ -113,12 +113,21 @@ typedef struct GrFormulaError
 	int			column;
 } GrFormulaError;
 
+/* A formula's text, and the columns that it may name */
+typedef struct GrFormulaText
+{
+	const char *text;			/* without a 0 at its end; NULL: `.`, and formula->response is the caller's */
+	size_t		nbytes;
+	const GrFormulaColumn *columns;
+	int			ncolumns;
+} GrFormulaText;
+
 /*
- * Reads a formula; text: of nbytes, without a 0. NULL text: `.`, and formula->response is the caller's. formula->
- * intercept: the caller's, too, where the formula says nothing of it. False with *err; the formula then is of no use.
+ * Reads a formula, with arrays from memory. formula->intercept is the caller's where the text says nothing of it.
+ * Returns false with *err; the formula then is of no use.
  */
-extern bool gr_formula_read(GrFormula *formula, const char *text, size_t nbytes, const GrFormulaColumn *columns,
-							int ncolumns, GrMemory memory, const GrHost *host, GrFormulaError *err);
+extern bool gr_formula_read(GrFormula *formula, const GrFormulaText *from, GrMemory memory, const GrHost *host,
+							GrFormulaError *err);
 
 /* How many variables a term has */
 static inline int

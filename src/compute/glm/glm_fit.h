@@ -190,11 +190,11 @@ extern GrVcov gr_fit_vcov(const GrGlmFit *fit);
 extern bool gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrError *err);
 
 /*
- * Takes all n clusters of a way at once, in place of gr_glm_add_cluster() for each; not for CR2. hi, lo: the sum of
- * score score' over the clusters, a packed triangle of (1, x - shift); pearson: the sum of squared Pearson residuals, hi
- * and lo. request/cluster_middle.h makes them.
+ * Takes all n clusters of a way at once, in place of gr_glm_add_cluster() for each; not for CR2. middle: the sum of
+ * score score' over the clusters, a packed triangle of (1, x - shift); pearson: the sum of squared Pearson residuals.
+ * request/cluster_middle.h makes them.
  */
-extern void gr_glm_take_clusters(GrGlmFit *fit, int64_t n, const double *hi, const double *lo, const double *pearson);
+extern void gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pearson);
 
 /*
  * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side,

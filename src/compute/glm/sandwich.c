@@ -334,7 +334,7 @@ gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrErro
 }
 
 void
-gr_glm_take_clusters(GrGlmFit *fit, int64_t n, const double *hi, const double *lo, const double *pearson)
+gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pearson)
 {
 	GrGlmState *state = fit->state;
 	int64_t		size = gr_triangle(fit->nterms);
@@ -345,11 +345,11 @@ gr_glm_take_clusters(GrGlmFit *fit, int64_t n, const double *hi, const double *l
 			bool		out = state->frozen[i] || state->frozen[j];
 			int64_t		from = gr_at(i + state->first, j + state->first);
 
-			state->middle[gr_at(i, j)] = out ? 0 : hi[from];
-			state->middle[size + gr_at(i, j)] = out ? 0 : lo[from];
+			state->middle[gr_at(i, j)] = out ? 0 : middle.hi[from];
+			state->middle[size + gr_at(i, j)] = out ? 0 : middle.lo[from];
 		}
-	state->pearson_hi = pearson[0];
-	state->pearson_lo = pearson[1];
+	state->pearson_hi = pearson.hi;
+	state->pearson_lo = pearson.lo;
 	fit->nclusters_met = n;
 }
 

@@ -100,9 +100,10 @@ transform(double *x, int64_t length, const GrHost *host, GrError *err)
 }
 
 bool
-gr_rotation_signs(const float *x, int64_t dim, int64_t k, uint64_t seed, double *work, uint8_t *signs,
-				  const GrHost *host, GrError *err)
+gr_rotation_signs(const GrRotation *rotation, double *work, uint8_t *signs, const GrHost *host, GrError *err)
 {
+	const int64_t dim = rotation->dim;
+	const int64_t k = rotation->k;
 	const int64_t length = gr_rotation_length(dim);
 
 	memset(signs, 0, (size_t) ((k + 7) / 8));
@@ -114,10 +115,10 @@ gr_rotation_signs(const float *x, int64_t dim, int64_t k, uint64_t seed, double 
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "rotation");
 		for (int64_t j = 0; j < length; j++)
-			work[j] = j < dim ? (double) x[j] : 0.0;
+			work[j] = j < dim ? (double) rotation->x[j] : 0.0;
 		for (uint32_t t = 0; t < GR_ROTATION_ROUNDS; t++)
 		{
-			flip_signs(work, length, seed, (uint32_t) (first / length), t);
+			flip_signs(work, length, rotation->seed, (uint32_t) (first / length), t);
 			if (!transform(work, length, host, err))
 				return false;
 		}

@@ -30,11 +30,20 @@
 /* N for vectors of dim elements, 1 <= dim <= GR_MAX_DIM */
 extern int64_t gr_rotation_length(int64_t dim);
 
+/* A vector and the rotation of it */
+typedef struct GrRotation
+{
+	const float *x;
+	int64_t		dim;
+	uint64_t	seed;
+	int64_t		k;				/* coordinates wanted */
+} GrRotation;
+
 /*
  * Writes the signs of coordinates 0 .. k - 1, 8 a byte, the first in the highest bit: 1 where the coordinate is above
  * 0. What is left of the last byte is 0. work: gr_rotation_length(dim) numbers. Polls host; fails with GR_CANCELED.
  */
-extern bool gr_rotation_signs(const float *x, int64_t dim, int64_t k, uint64_t seed, double *work, uint8_t *signs,
-							  const GrHost *host, GrError *err);
+extern bool gr_rotation_signs(const GrRotation *rotation, double *work, uint8_t *signs, const GrHost *host,
+							  GrError *err);
 
 #endif							/* GPUREG_ROTATION_H */

@@ -31,8 +31,8 @@
 typedef struct Kernels
 {
 	void		(*translate) (double *hi, double *lo, const double *d_hi, const double *d_lo, int norder);
-	void		(*score) (double *q, double *s_hi, double *s_lo, const double *hi, const double *lo, const int64_t *at,
-						  const double *coef_hi, const double *coef_lo, const double *factor, int n);
+	void		(*score) (double *q, GrDDVector s, GrDDConstVector sums, const int64_t *at, GrDDConstVector coef,
+						  const double *factor, int n);
 	void		(*add_square) (double *hi, double *lo, const double *x, int n);
 	void		(*leave_out) (double *left, double *work, const double *hi, const int64_t *at, const double *factor,
 							  int n);
@@ -306,6 +306,16 @@ load_block(const GrClusterFit *fit, const Kernels *kernels, const double *record
 		kernels->translate(work->hi, work->lo, work->d_hi, work->d_lo, gr_norder(fit->nfeatures));
 }
 
+/* q and s of the block that was loaded */
+static void
+score_block(const GrClusterFit *fit, const Kernels *kernels)
+{
+	const GrClusterWork *work = fit->work;
+
+	kernels->score(work->q, (GrDDVector) {work->s_hi, work->s_lo}, (GrDDConstVector) {work->hi, work->lo}, work->at,
+				   (GrDDConstVector) {fit->coef_hi, fit->coef_lo}, fit->factor, fit->nterms);
+}
+
 static inline GrDD
 lane_entry(const GrClusterFit *fit, int64_t i, int64_t j, int lane)
 {
@@ -485,8 +495,7 @@ gr_cluster_fit_add(GrClusterFit *fit, const double *records, int64_t n, int max_
 		if (gr_poll(&poll, block_work(fit)))
 			return fail_canceled(err);
 		load_block(fit, kernels, records + done * gr_cluster_record_size(fit->nfeatures), nlanes);
-		kernels->score(work->q, work->s_hi, work->s_lo, work->hi, work->lo, work->at, fit->coef_hi, fit->coef_lo,
-					   fit->factor, fit->nterms);
+		score_block(fit, kernels);
 		if (fit->jackknife && !leave_clusters_out(fit, kernels, nlanes, &poll))
 			return fail_canceled(err);
 		kernels->add_square(fit->middle, fit->middle + triangle, work->q, fit->nterms);
@@ -510,8 +519,7 @@ gr_cluster_fit_scores(GrClusterFit *fit, const double *records, int n, double *q
 	int64_t		nterms = fit->nterms;
 
 	load_block(fit, kernels, records, n);
-	kernels->score(work->q, work->s_hi, work->s_lo, work->hi, work->lo, work->at, fit->coef_hi, fit->coef_lo,
-				   fit->factor, fit->nterms);
+	score_block(fit, kernels);
 	for (int l = 0; l < n; l++)
 	{
 		if (!exact_hat(fit, l, fit->nterms - 1, poll))

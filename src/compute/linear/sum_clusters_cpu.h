@@ -74,9 +74,14 @@ NAME(translate) (double *hi, double *lo, const double *d_hi, const double *d_lo,
 
 /* s = c - A b, and q = C s, of n terms; at: where the triangle of (terms, y) has its entries */
 TARGET static void
-NAME(score) (double *q, double *s_hi, double *s_lo, const double *hi, const double *lo, const int64_t *at,
-			 const double *coef_hi, const double *coef_lo, const double *factor, int n)
+NAME(score) (double *q, GrDDVector s, GrDDConstVector sums, const int64_t *at, GrDDConstVector coef,
+			 const double *factor, int n)
 {
+	const double *hi = sums.hi;
+	const double *lo = sums.lo;
+	double	   *s_hi = s.hi;
+	double	   *s_lo = s.lo;
+
 	for (int l = 0; l < GR_CLUSTER_LANES; l += V_LANES)
 	{
 		for (int i = 0; i < n; i++)
@@ -88,8 +93,8 @@ NAME(score) (double *q, double *s_hi, double *s_lo, const double *hi, const doub
 			{
 				int64_t		a = at[i >= j ? triangle_at(i, j) : triangle_at(j, i)] + l;
 
-				NAME(add_dd_product) (&h, &e, V_LOAD(hi + a), V_LOAD(lo + a), V_SET1(-coef_hi[j]),
-									  V_SET1(-coef_lo[j]));
+				NAME(add_dd_product) (&h, &e, V_LOAD(hi + a), V_LOAD(lo + a), V_SET1(-coef.hi[j]),
+									  V_SET1(-coef.lo[j]));
 			}
 			NAME(settle) (&h, &e);
 			V_STORE(s_hi + i * GR_CLUSTER_LANES + l, h);

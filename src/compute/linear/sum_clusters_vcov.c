@@ -76,7 +76,7 @@ factor_of(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs)
 
 /* The middle, n x n, symmetric */
 static void
-fill_middle(const GrClusterFit *fit, GrClusterKind kind, double *hi, double *lo)
+fill_middle(const GrClusterFit *fit, GrClusterKind kind, GrDDVector middle)
 {
 	int64_t		n = fit->nterms;
 	int64_t		triangle = gr_triangle(n) * GR_CLUSTER_LANES;
@@ -95,8 +95,8 @@ fill_middle(const GrClusterFit *fit, GrClusterKind kind, double *hi, double *lo)
 
 				sum = gr_dd_sub(sum, gr_dd_div(gr_dd_mul(a, b), gr_dd((double) fit->nclusters)));
 			}
-			hi[i * n + j] = hi[j * n + i] = sum.hi;
-			lo[i * n + j] = lo[j * n + i] = sum.lo;
+			gr_dd_set(middle, i * n + j, sum);
+			gr_dd_set(middle, j * n + i, sum);
 		}
 }
 
@@ -135,7 +135,7 @@ gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, d
 	double		scale = factor_of(fit, kind, nobs);
 	GrPoll		poll = {.host = host};
 
-	fill_middle(fit, kind, hi, lo);
+	fill_middle(fit, kind, (GrDDVector) {hi, lo});
 	fill_origin_factor(fit, factor);
 	for (int64_t i = 0; i < n; i++)
 	{

@@ -460,10 +460,11 @@ carve_batch(Batch *batch, int64_t k, int64_t ncols, GrArena *arena)
 }
 
 bool
-gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
-						  int max_lanes,
+gr_projection_apply_lanes(GrProjection *projection, const GrProjectVectors *vectors, float *y, int max_lanes,
 						  const GrHost *host, GrError *err)
 {
+	int64_t		nvectors = vectors->nvectors;
+	int64_t		dim = vectors->dim;
 	size_t		k = (size_t) projection->draw.k;
 	int			lanes = nvectors == 1 ? 1 : GR_PROJECT_BATCH;
 	int64_t		ncols = dim < GR_CHUNK_NCOLS ? dim : GR_CHUNK_NCOLS;
@@ -486,7 +487,7 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 	carve_batch(&batch, (int64_t) k, ncols, &arena);
 	for (int64_t v = 0; ok && v < nvectors; v += batch.nvectors)
 	{
-		batch.x = x + v * dim;
+		batch.x = vectors->x + v * dim;
 		batch.nvectors = nvectors - v < lanes ? nvectors - v : lanes;
 		ok = apply_batch(&batch, y + v * (int64_t) k, err);
 		polled += work_per_vector * (size_t) lanes;
@@ -501,9 +502,8 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 }
 
 bool
-gr_projection_apply(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
-					const GrHost *host,
+gr_projection_apply(GrProjection *projection, const GrProjectVectors *vectors, float *y, const GrHost *host,
 					GrError *err)
 {
-	return gr_projection_apply_lanes(projection, x, nvectors, dim, y, 8, host, err);
+	return gr_projection_apply_lanes(projection, vectors, y, 8, host, err);
 }

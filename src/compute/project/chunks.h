@@ -10,15 +10,23 @@
 extern "C" {
 #endif
 
+/* Vectors to project: nvectors x dim, row-major, finite */
+typedef struct GrProjectVectors
+{
+	const float *x;
+	int64_t		nvectors;
+	int64_t		dim;
+} GrProjectVectors;
+
 /*
- * y (nvectors x k) from x (nvectors x dim), both row-major, x finite. What is beyond float4's range comes out infinite.
+ * Writes y, nvectors x k, row-major. What is beyond float4's range comes out infinite.
  * S is kept as far as the cache's limit allows; what isn't kept is drawn again. Polls host.
  */
-extern bool gr_projection_apply(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
-								const GrHost *host, GrError *err);
+extern bool gr_projection_apply(GrProjection *projection, const GrProjectVectors *vectors, float *y, const GrHost *host,
+								GrError *err);
 
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern bool gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
+extern bool gr_projection_apply_lanes(GrProjection *projection, const GrProjectVectors *vectors, float *y,
 									  int max_lanes, const GrHost *host, GrError *err);
 
 #ifdef __cplusplus

@@ -120,12 +120,15 @@ has_category(const Making *m)
 static void
 read_formula(Making *m, bool intercept)
 {
+	const GrFormulaText from = {
+		.text = m->text,.nbytes = m->text == NULL ? 0 : strlen(m->text),.columns = m->columns,
+		.ncolumns = m->query->columns->natts
+	};
 	GrFormulaError err;
 
 	m->formula.response = m->found[0];
 	m->formula.intercept = intercept;
-	if (!gr_formula_read(&m->formula, m->text, m->text == NULL ? 0 : strlen(m->text), m->columns,
-						 m->query->columns->natts, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
+	if (!gr_formula_read(&m->formula, &from, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
 	{
 		/* what the host has met is raised where it was kept */
 		if (err.fault == GR_FORMULA_CANCELED)

@@ -208,7 +208,10 @@ gr_record_state(FunctionCallInfo fcinfo, int64 nrows, int nfeatures, double bega
 		return;
 	name = get_func_name(fcinfo->flinfo->fn_oid);
 	gr_place_on_cpu(&place, "computed from a state");
-	gr_record_pass(name != NULL ? name : "", &place, nrows, nfeatures, 0, began, began, gr_now());
+	gr_record_pass(&place, &(GrPassRecord) {
+		.function = name != NULL ? name : "",.nrows = nrows,.nfeatures = nfeatures,.started = began,
+		.read_done = began,.solved = gr_now()
+	});
 	if (name != NULL)
 		pfree(name);
 }

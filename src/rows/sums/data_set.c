@@ -343,8 +343,10 @@ gr_record_rows(GrDataSet *data, const char *name, double started)
 
 	if (data->job == NULL)
 	{
-		gr_record_pass(name, &data->place, data->ingest.nrows, data->nsummed, data->nworkers, started, data->read_done,
-					   gr_now());
+		gr_record_pass(&data->place, &(GrPassRecord) {
+			.function = name,.nrows = data->ingest.nrows,.nfeatures = data->nsummed,.nworkers = data->nworkers,
+			.started = started,.read_done = data->read_done,.solved = gr_now()
+		});
 		return;
 	}
 	for (int k = 0; parts != NULL && k < parts->n; k++)

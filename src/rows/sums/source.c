@@ -733,10 +733,12 @@ sum_by_keys(GrRowSource *source, GrGlmFit *fit)
 	made = sums[GR_CLUSTERS_NLEFT] == 0 && sums[GR_CLUSTERS_NROWS] == (double) source->job->nrows;
 	if (made)
 	{
-		const double *hi = sums + GR_CLUSTERS_HEAD;
+		const double *middle = sums + GR_CLUSTERS_HEAD;
+		const double *pearson = sums + GR_CLUSTERS_PEARSON_HI;
 
-		gr_glm_take_clusters(fit, (int64) sums[GR_CLUSTERS_N], hi,
-							 hi + gr_triangle(gr_nterms(request->shape.nfeatures)), sums + GR_CLUSTERS_PEARSON_HI);
+		gr_glm_take_clusters(fit, (int64) sums[GR_CLUSTERS_N], (GrDDConstVector) {
+			middle, middle + gr_triangle(gr_nterms(request->shape.nfeatures))
+		}, (GrDD) {pearson[0], pearson[1]});
 		gr_clusters_check_met(fit, cluster_name(source, fit->way));
 	}
 	pfree(sums);

@@ -359,6 +359,9 @@ gr_margins(PG_FUNCTION_ARGS)
 	if (!put_effects((ReturnSetInfo *) fcinfo->resultinfo, &model, &margins, inference, conf_level))
 		gr_warn_imprecise(fcinfo, NULL, "standard errors of effects");
 	gr_place_on_cpu(&place, "marginal effects are computed where the query's rows are read");
-	gr_record_pass("gpu_margins", &place, rows.nrows, predictor.nfeatures, 0, began, read_done, gr_now());
+	gr_record_pass(&place, &(GrPassRecord) {
+		.function = "gpu_margins",.nrows = rows.nrows,.nfeatures = predictor.nfeatures,.started = began,
+		.read_done = read_done,.solved = gr_now()
+	});
 	return (Datum) 0;
 }

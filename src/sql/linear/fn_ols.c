@@ -132,8 +132,10 @@ gr_ols_coef(PG_FUNCTION_ARGS)
 	gr_model_solve(&model, &gram, PG_GETARG_BOOL(1), NULL, false, NULL);
 	/* in a worker, where nobody could see it, nothing is left behind */
 	if (!IsParallelWorker())
-		gr_record_pass("gpu_ols", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, started,
-					   gr_now());
+		gr_record_pass(&place, &(GrPassRecord) {
+			.function = "gpu_ols",.nrows = stats->nrows,.nfeatures = stats->nfeatures,.nworkers = stats->nworkers,
+			.started = started,.read_done = started,.solved = gr_now()
+		});
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 

@@ -455,6 +455,9 @@ gr_ols_rolling(PG_FUNCTION_ARGS)
 	read_done = gr_now();
 	gr_place_on_cpu(&place, "windows are summed where the query's rows come in their order");
 	if (r.names != NULL)
-		gr_record_pass(FUNCTION, &place, r.ncomplete, r.shape.nfeatures, 0, started, read_done, read_done);
+		gr_record_pass(&place, &(GrPassRecord) {
+			.function = FUNCTION,.nrows = r.ncomplete,.nfeatures = r.shape.nfeatures,.started = started,
+			.read_done = read_done,.solved = read_done
+		});
 	return (Datum) 0;
 }

@@ -317,7 +317,10 @@ gr_predict_rows(PG_FUNCTION_ARGS)
 	opened = gr_now();
 	n = put_rows((ReturnSetInfo *) fcinfo->resultinfo, &p, reader, find_key(fcinfo, p.set));
 	gr_place_on_cpu(&place, "rows come back from the device service that keeps them");
-	gr_record_pass("gpu_predict_rows", &place, n, p.model.nfeatures, 0, started, opened, gr_now());
+	gr_record_pass(&place, &(GrPassRecord) {
+		.function = "gpu_predict_rows",.nrows = n,.nfeatures = p.model.nfeatures,.started = started,
+		.read_done = opened,.solved = gr_now()
+	});
 	error_context_stack = context.previous;
 	return (Datum) 0;
 }

@@ -77,8 +77,10 @@ gr_state_version_of(const GrState *state)
  * one of cross products is met by the solver as collinear terms.
  */
 static bool
-is_of_products(const double *hi, const double *lo, int64 i, int64 j, double nrows)
+is_of_products(GrDDConstVector triangle, int64 i, int64 j, double nrows)
 {
+	const double *hi = triangle.hi;
+	const double *lo = triangle.lo;
 	int64		ii = i * (i + 1) / 2 + i;
 	int64		jj = j * (j + 1) / 2 + j;
 	int64		k = i * (i + 1) / 2 + j;
@@ -108,7 +110,8 @@ is_of_rows(GrState *state)
 		{
 			int64		k = i * (i + 1) / 2 + j;
 
-			ok = hi[k] + lo[k] == hi[k] && is_of_products(hi, lo, i, j, (double) state->nrows);
+			ok = hi[k] + lo[k] == hi[k] && is_of_products((GrDDConstVector) {hi, lo}, i, j,
+															 (double) state->nrows);
 		}
 	}
 	for (int64 j = 0; ok && j <= state->nfeatures; j++)
@@ -161,7 +164,7 @@ is_of_a_step(GrState *state)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int64 j = 0; ok && j <= i; j++)
-			ok = is_of_products(hi, lo, i, j, n);
+			ok = is_of_products((GrDDConstVector) {hi, lo}, i, j, n);
 	}
 	/* sums of squares, which no merge makes negative */
 	for (int64 k = 1; ok && k <= t + 1; k++)
