@@ -22,7 +22,7 @@ extern GrRequest *gr_logit_face_request(GrRowShape shape, const double *face);
 extern GrRequest *gr_boot_request(const GrBootPass *pass);
 extern GrRequest *gr_row_scores_request(const GrScores *scores);
 
-/* Makes the request of the sums that a fit with clusters asks for: of one cluster's rows, or of all clusters at once. */
+/* Makes the request of the sums that a fit with clusters asks for: of one cluster's rows, or of all clusters. */
 extern GrRequest *gr_scores_request(const GrGlmFit *fit);
 extern GrRequest *gr_clusters_request(const GrGlmFit *fit);
 

@@ -198,7 +198,8 @@ test_scores(const double *rows, bool hessian)
 	}
 	gr_request_merge(request, sums[0], sums[1]);
 	gr_scores_merge(P, hessian, sums[2], sums[3]);
-	check(ok && memcmp(sums[0], sums[2], nsums * sizeof(double)) == 0, "sums of scores, to the bit, Hessian %d", hessian);
+	check(ok && memcmp(sums[0], sums[2], nsums * sizeof(double)) == 0, "sums of scores, to the bit, Hessian %d",
+		  hessian);
 	request->flags |= GR_REQUEST_LINEAR;
 	check(!gr_request_valid(request, gr_request_nbytes(request), keyed, &err), "scores of a linear pass are refused");
 	for (int k = 0; k < 4; k++)

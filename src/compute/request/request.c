@@ -1,7 +1,7 @@
 /*
  * request.c: requests made, checked and read, and what each kind does with rows and sums; see request.h.
  */
-#include "compute/request/request_ops.h"
+#include "compute/request/request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -489,7 +489,8 @@ gr_request_scratch_nbytes(const GrRequest *request)
 
 	if (request->ngroups > 0)
 		return own_scratch_nbytes(request) + gathered;
-	return kinds[request->kind]->scratch_nbytes == NULL ? sizeof(double) : kinds[request->kind]->scratch_nbytes(request);
+	return kinds[request->kind]->scratch_nbytes == NULL ? sizeof(double) :
+		kinds[request->kind]->scratch_nbytes(request);
 }
 
 bool

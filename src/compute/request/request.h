@@ -1,9 +1,9 @@
 /*
  * request.h: a reduction over rows as a value: what is summed up, and the arrays that it takes, in one block of memory.
  *
- * A request holds what a GrPass, a GrBootPass, a GrScores or a GrClusterPass says, without pointers: copying, sending and
- * storing it is memcpy. gr_request_of_pass() and the like make one, gr_request_pass() and the like read it. Whoever only passes
- * requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
+ * A request holds what a GrPass, a GrBootPass, a GrScores or a GrClusterPass says, without pointers: copying, sending
+ * and storing it is memcpy. gr_request_of_pass() and the like make one, gr_request_pass() and the like read it. Whoever
+ * only passes requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
  * gr_request_add(), and partial sums are merged by gr_request_merge().
  *
  * Requests of clusters need all rows of a cluster in one place: gr_request_is_whole(). Where rows are added in pieces
@@ -56,7 +56,7 @@ typedef struct GrRequest
 {
 	uint64_t	nbytes;			/* of the block */
 	int32_t		kind;			/* GrRequestKind */
-	uint32_t	flags;			/* GR_REQUEST_LINEAR, GR_REQUEST_COUNTS, GR_REQUEST_HESSIAN */
+	uint32_t	flags;			/* GR_REQUEST_LINEAR and its like */
 	GrRowShape	shape;			/* of the rows, which are not single */
 	GrDistribution distribution;
 	/* passes: as in GrPass */
@@ -72,9 +72,9 @@ typedef struct GrRequest
 	int32_t		ninfluence;
 	int32_t		way;			/* clusters: GrClusterWay; else 0 */
 	/*
-	 * Sums by group: of each group those of the kind, one group's behind the other's. A row's key is its group's number,
-	 * 0 .. ngroups - 1, which the maker of the request has given; rows with other keys are in no group's sums. 0: all
-	 * rows are one group, whatever their keys are.
+	 * Sums by group: the sums of the kind for each group, one group's behind the other's. A row's key is the number of
+	 * its group, 0 .. ngroups - 1, as the maker of the request has numbered groups; rows with other keys are in no
+	 * group's sums. 0: all rows are one group, whatever their keys are.
 	 */
 	int32_t		ngroups;
 	int32_t		zero;			/* 0 */
@@ -177,6 +177,49 @@ extern bool gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pi
 
 /* Name of the request's kind for messages, such as "a pass" */
 extern const char *gr_request_name(const GrRequest *request);
+
+/*
+ * For files that have a kind
+ */
+
+/* Numbers of float8 that the arrays have */
+typedef struct GrRequestLayout
+{
+	size_t		n[GR_REQUEST_NARRAYS];
+} GrRequestLayout;
+
+/* Operations of a kind of request, for the sums of one group. NULL for lay_out: there are no arrays. */
+typedef struct GrRequestOps
+{
+	const char *name;			/* for messages, such as "a pass" */
+	GrRequestLayout (*lay_out) (const GrRequest *request);
+	bool		(*valid) (const GrRequest *request, GrRowShape shape, GrError *err);
+	size_t		(*nsums) (const GrRequest *request);
+	void		(*clear) (const GrRequest *request, double *sums);	/* NULL: zeros */
+	void		(*merge) (const GrRequest *request, double *sums, const double *other);	/* NULL: adds numbers */
+	bool		(*add) (const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
+						const GrHost *host);
+	size_t		(*scratch_nbytes) (const GrRequest *request);	/* NULL: none */
+	bool		(*sum_whole) (const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
+							  GrError *err);	/* NULL: rows are added in pieces */
+	uint32_t	flags;			/* that may be set */
+	bool		takes_keys;
+	bool		polls;			/* add() asks the host by itself, however many rows there are */
+	int			batch;			/* rows that are best added at once */
+} GrRequestOps;
+
+/* Rows that kernels like at a time */
+#define GR_REQUEST_BATCH 256
+
+/* The request's array k, or NULL */
+static inline const double *
+gr_request_array(const GrRequest *request, GrRequestArray k)
+{
+	return request->offsets[k] == 0 ? NULL : (const double *) ((const char *) request + request->offsets[k]);
+}
+
+#define GR_REQUEST_DECLARE(kind, operations, device) extern const GrRequestOps gr_request_ops_##operations;
+GR_REQUEST_KINDS(GR_REQUEST_DECLARE)
 
 #ifdef __cplusplus
 }

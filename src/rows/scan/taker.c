@@ -122,7 +122,7 @@ has_combine(const GrTakerKind *kind, Oid function)
 	return symbol != NULL && strcmp(symbol, kind->combine) == 0;
 }
 
-/* True if partial states of the aggregate are what the taker makes: those of requests are as their function sends them. */
+/* True if the taker makes partial states as the aggregate does: those of requests are sent as their function has it. */
 static bool
 has_serial(const GrTakerKind *kind, Oid function)
 {

@@ -17,8 +17,8 @@
 
 /*
  * Plans requests over the query, in parallel workers where the planner likes. *nworkers: how many it would run in. NULL
- * if the query has more columns than an aggregate can have arguments, or if the database is of an earlier version, whose
- * extension has no such aggregate.
+ * if the query has more columns than an aggregate can have arguments, or if the extension in the database is of an
+ * earlier version, which has no such aggregate.
  */
 extern GrPlan *gr_plan_requests(const GrIngest *ingest, double cost, int *nworkers);
 
