@@ -134,12 +134,6 @@ gr_aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-bool
-gr_may_execute(Oid function, Oid role)
-{
-	return gr_function_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
-}
-
 const char *
 gr_called_name(FunctionCallInfo fcinfo)
 {

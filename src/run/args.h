@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 
 #include "compute/base/compute.h"
@@ -112,7 +113,11 @@ extern void gr_check_ndim(int ndim, const char *name);
 extern void gr_check_accumulated(ArrayType *x, bool first);
 
 /* True if the role may execute the function. */
-extern bool gr_may_execute(Oid function, Oid role);
+static inline bool
+gr_may_execute(Oid function, Oid role)
+{
+	return gr_function_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+}
 
 /* Returns the name of the SQL function that is called, for messages that several functions share. */
 extern const char *gr_called_name(FunctionCallInfo fcinfo);

@@ -212,6 +212,20 @@ is_scan(const Plan *plan)
 	return IsA(plan, CustomScan) && strcmp(((const CustomScan *) plan)->methods->CustomName, GR_SCAN_NAME) == 0;
 }
 
+/* Is the plan an aggregate by this extension's own scan of a table, in workers or not? */
+static bool
+is_scan_aggregate(const Plan *node)
+{
+	if (!IsA(node, Agg))
+		return false;
+	node = node->lefttree;
+	if (IsA(node, Gather))
+		node = node->lefttree;
+	if (IsA(node, Append))
+		node = linitial(((const Append *) node)->appendplans);
+	return is_scan(node);
+}
+
 /*
  * Is there another extension's custom scan in the plan, at any depth? But for those in subplans, of which the statement
  * has a list
@@ -245,6 +259,7 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 	plan->query = query;
 	plan->columns = ExecCleanTypeFromTL(tree->targetList);
 	plan->stmt = pg_plan_query(tree, query->text, cursor_options, NULL);
+	plan->scanned = is_scan_aggregate(plan->stmt->planTree);
 	plan->remote = has_custom_scan(plan->stmt->planTree) || have_custom_scan(plan->stmt->subplans);
 	return plan;
 }
@@ -327,21 +342,6 @@ gr_starts_at_once(const GrPlan *plan)
 
 	/* workers take their time to start, but for one row there will be none */
 	return !plan->remote && top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
-}
-
-bool
-gr_is_scanned(const GrPlan *plan)
-{
-	const Plan *node = plan->stmt->planTree;
-
-	if (!IsA(node, Agg))
-		return false;
-	node = node->lefttree;
-	if (IsA(node, Gather))
-		node = node->lefttree;
-	if (IsA(node, Append))
-		node = linitial(((const Append *) node)->appendplans);
-	return is_scan(node);
 }
 
 int

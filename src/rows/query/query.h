@@ -49,6 +49,7 @@ typedef struct GrPlan
 	PlannedStmt *stmt;
 	TupleDesc	columns;		/* what a row of it is */
 	bool		remote;			/* gr_is_remote() */
+	bool		scanned;		/* gr_is_scanned() */
 	bool		by_spi;			/* the text's query runs through SPI, and what is around it is computed by the receiver */
 	List	   *layers;			/* by_spi: target lists over the text's query, innermost first */
 	int			cursor_options;
@@ -130,7 +131,11 @@ extern bool gr_starts_at_once(const GrPlan *plan);
 #define GR_SCAN_NAME "GpuregScan"
 
 /* Is it an aggregate by this extension's own scan of a table, in workers or not? */
-extern bool gr_is_scanned(const GrPlan *plan);
+static inline bool
+gr_is_scanned(const GrPlan *plan)
+{
+	return plan->scanned;
+}
 
 /* How many parallel workers it would run in: those of the topmost Gather */
 extern int	gr_planned_workers(const GrPlan *plan);

@@ -360,22 +360,15 @@ gr_ingest_tells_widths(const GrIngest *ingest)
 	return narrays == 0 || (narrays == 1 && ingest->arguments->n == ingest->columns->n);
 }
 
-/* Notes what a plan, the first one, tells of the query. */
-static void
-take_plan(GrIngest *ingest, const GrPlan *plan, double nrows)
-{
-	ingest->remote = gr_is_remote(plan);
-	ingest->nrows_estimate = ingest->remote ? 0 : nrows;
-	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
-}
-
 const GrPlan *
 gr_ingest_plan(GrIngest *ingest)
 {
 	if (ingest->plan == NULL)
 	{
 		ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
-		take_plan(ingest, ingest->plan, gr_estimate_rows(ingest->plan));
+		ingest->remote = gr_is_remote(ingest->plan);
+		ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
+		ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
 	}
 	return ingest->plan;
 }
@@ -394,13 +387,14 @@ plan_sums_first(GrIngest *ingest)
 	if (planner_hook != NULL || gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
 		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || ingest->columns->nfeatures < 0)
 		return false;
-	types[0] = gr_own_type(ingest->function, "gpu_ols_stats");
+	types[0] = ingest->sums_type = gr_own_type(ingest->function, "gpu_ols_stats");
 	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &ingest->nworkers);
 	nrows = plan == NULL || gr_is_remote(plan) ? -1 : gr_estimate_input(plan);
 	if (nrows < 0)
 		return false;
 	ingest->sums_plan = plan;
-	take_plan(ingest, plan, nrows);
+	ingest->nrows_estimate = nrows;
+	ingest->repeatable = gr_is_repeatable(ingest->query);
 	return true;
 }
 

@@ -29,6 +29,7 @@ typedef struct GrIngest
 	Oid			function;		/* the SQL function that reads it */
 	GrPlan	   *plan;			/* gr_ingest_plan()'s, when it was called */
 	GrPlan	   *sums_plan;		/* of gpu_ols_pass over it, if that was the first plan; its workers: nworkers */
+	Oid			sums_type;		/* what that gives: gpu_ols_stats; InvalidOid until it is looked up */
 	/* arrays have the width that they have in the first complete row, if that is soon met */
 	GrColumns  *columns;
 	GrColumns  *arguments;		/* the same, packed: those of an aggregate over the query */

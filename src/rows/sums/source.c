@@ -175,7 +175,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	}
 	if (plan == NULL)
 	{
-		types[0] = gr_own_type(ingest->function, "gpu_ols_stats");
+		types[0] = ingest->sums_type = gr_own_type(ingest->function, "gpu_ols_stats");
 		plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
 	}
 	return plan != NULL && (nworkers > 0 || gr_is_scanned(plan)) ? plan : NULL;
@@ -195,7 +195,7 @@ describe_places(void *arg)
 static Datum
 run_for_sums(const GrPlan *plan, const GrIngest *ingest, bool *isnull)
 {
-	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	Oid			types[3] = {ingest->sums_type, TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[3] = {
 		{.value = PointerGetDatum(gr_state_request_sums(ingest->shape, ingest->rules))},
 		{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)
