@@ -40,27 +40,29 @@ gr_carve(GrArena *arena, size_t nbytes)
 static inline double *
 gr_carve_doubles(GrArena *arena, int64_t n)
 {
-	return gr_carve(arena, (size_t) n * sizeof(double));
+	return (double *) gr_carve(arena, (size_t) n * sizeof(double));
 }
 
 static inline int *
 gr_carve_ints(GrArena *arena, int64_t n)
 {
-	return gr_carve(arena, (size_t) n * sizeof(int));
+	return (int *) gr_carve(arena, (size_t) n * sizeof(int));
 }
 
 static inline bool *
 gr_carve_bools(GrArena *arena, int64_t n)
 {
-	return gr_carve(arena, (size_t) n * sizeof(bool));
+	return (bool *) gr_carve(arena, (size_t) n * sizeof(bool));
 }
 
 static inline GrDDVector
 gr_carve_dd(GrArena *arena, int64_t n)
 {
-	double	   *hi = gr_carve_doubles(arena, n);
+	GrDDVector	vector;
 
-	return (GrDDVector) {hi, gr_carve_doubles(arena, n)};
+	vector.hi = gr_carve_doubles(arena, n);
+	vector.lo = gr_carve_doubles(arena, n);
+	return vector;
 }
 
 /*
@@ -71,8 +73,9 @@ static inline GrArena
 gr_arena_on_lines(void *memory)
 {
 	uintptr_t	past = (uintptr_t) memory % GR_ARENA_ALIGNMENT;
+	GrArena		arena = {(char *) memory + (past == 0 ? 0 : GR_ARENA_ALIGNMENT - past), 0};
 
-	return (GrArena) {(char *) memory + (past == 0 ? 0 : GR_ARENA_ALIGNMENT - past), 0};
+	return arena;
 }
 
 static inline size_t

@@ -16,6 +16,7 @@
 #ifndef GPUREG_GRAM_H
 #define GPUREG_GRAM_H
 
+#include "compute/base/arena.h"
 #include "compute/base/compute.h"
 #include "compute/base/dd_dot.h"
 
@@ -62,6 +63,19 @@ gr_gram_at(double *room, int nfeatures)
 	gram.hi = room;
 	gram.lo = room + n;
 	gram.shift = room + 2 * n;
+	gram.nfeatures = nfeatures;
+	return gram;
+}
+
+/* gr_gram_at() over what is carved */
+static inline GrGram
+gr_gram_carve(GrArena *arena, int nfeatures)
+{
+	GrGram		gram = {0};
+
+	gram.hi = gr_carve_doubles(arena, gr_gram_nentries(nfeatures));
+	gram.lo = gr_carve_doubles(arena, gr_gram_nentries(nfeatures));
+	gram.shift = gr_carve_doubles(arena, gr_nterms(nfeatures));
 	gram.nfeatures = nfeatures;
 	return gram;
 }

@@ -9,43 +9,25 @@
 /* A product's share of the time between two polls; see GrPoll */
 #define PRODUCT_WORK 2
 
-size_t
-gr_ldl_ndoubles(int n)
-{
-	/* l; d and u; scale, sumsq, least_pivot; aliased */
-	return 2 * (size_t) gr_triangle(n) + 4 * (size_t) n + 3 * (size_t) n + (size_t) n;
-}
-
-static GrDDVector
-carve_vector(double **next, size_t n)
-{
-	GrDDVector	v = {*next, *next + n};
-
-	*next += 2 * n;
-	return v;
-}
-
 void
-gr_ldl_lay_out(GrLdl *ldl, int n, double **next)
+gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena)
 {
 	ldl->n = n;
 	ldl->npivots = n - 1;
 	ldl->max_rank = n;
-	ldl->l = carve_vector(next, (size_t) gr_triangle(n));
-	ldl->d = carve_vector(next, (size_t) n);
-	ldl->u = carve_vector(next, (size_t) n);
-	ldl->scale = *next;
-	ldl->sumsq = ldl->scale + n;
-	ldl->least_pivot = ldl->sumsq + n;
-	ldl->aliased = (bool *) (ldl->least_pivot + n);
-	*next += 4 * (size_t) n;
+	ldl->l = gr_carve_dd(arena, gr_triangle(n));
+	ldl->d = gr_carve_dd(arena, n);
+	ldl->u = gr_carve_dd(arena, n);
+	ldl->scale = gr_carve_doubles(arena, n);
+	ldl->sumsq = gr_carve_doubles(arena, n);
+	ldl->least_pivot = gr_carve_doubles(arena, n);
+	ldl->aliased = gr_carve_bools(arena, n);
 }
 
 void
-gr_ldl_carve(GrLdl *ldl, int n, double **next)
+gr_ldl_clear(GrLdl *ldl)
 {
-	gr_ldl_lay_out(ldl, n, next);
-	memset(ldl->aliased, 0, (size_t) n * sizeof(bool));
+	memset(ldl->aliased, 0, (size_t) ldl->n * sizeof(bool));
 }
 
 double

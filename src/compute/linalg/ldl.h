@@ -5,6 +5,7 @@
 #ifndef GPUREG_LDL_H
 #define GPUREG_LDL_H
 
+#include "compute/base/arena.h"
 #include "compute/base/dd_dot.h"
 #include "compute/linalg/gram.h"
 
@@ -35,17 +36,11 @@ typedef struct GrLdl
 	int64_t		max_rank;		/* there are no more pivots, as of sums over so many rows; all others are 0 */
 } GrLdl;
 
-/* Doubles of room for the vectors of n rows, and for n rows' flags in as many as these take */
-extern size_t gr_ldl_ndoubles(int n);
+/* Carves the vectors of n rows. All rows are pivots but the last, at any rank. */
+extern void gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena);
 
-/*
- * Lays the vectors out in such room, which *next points to and is moved behind. All rows are pivots but the last, at
- * any rank. The vectors' contents stay as they are.
- */
-extern void gr_ldl_lay_out(GrLdl *ldl, int n, double **next);
-
-/* gr_ldl_lay_out(), with no row left out */
-extern void gr_ldl_carve(GrLdl *ldl, int n, double **next);
+/* Leaves no row out. */
+extern void gr_ldl_clear(GrLdl *ldl);
 
 /* 2^-k with d 2^-2k in [1, 4), for d > 0 */
 extern double gr_ldl_scale_for(double d);

@@ -11,32 +11,33 @@
 /* A product's share of the time between two polls; see GrPoll */
 #define PRODUCT_WORK 2
 
+static void
+carve_factor(GrNormalFactor *f, int skip, GrArena *arena)
+{
+	int64_t		m1 = (int64_t) f->m + 1;
+
+	gr_ldl_carve(&f->ldl, f->m + 1, arena);
+	f->inverse = gr_carve_dd(arena, gr_triangle(m1 + skip));
+	f->origin = gr_carve_dd(arena, m1);
+}
+
 size_t
 gr_ols_workspace_nbytes(int nfeatures)
 {
-	size_t		m1 = (size_t) gr_norder(nfeatures);
+	/* with an intercept; without one there is as much to skip */
+	GrNormalFactor f = {.m = gr_nterms(nfeatures)};
+	GrArena		arena = {.base = NULL};
 
-	return (gr_ldl_ndoubles((int) m1) + 2 * (size_t) gr_triangle((int64_t) m1) + 2 * m1) * sizeof(double);
-}
-
-static GrDDVector
-carve_vector(double **next, size_t n)
-{
-	GrDDVector	v = {*next, *next + n};
-
-	*next += 2 * n;
-	return v;
+	carve_factor(&f, 0, &arena);
+	return arena.used;
 }
 
 void
 gr_ols_carve(GrNormalFactor *f, int skip, void *workspace)
 {
-	double	   *next = workspace;
-	size_t		m1 = (size_t) f->m + 1;
+	GrArena		arena = {.base = workspace};
 
-	gr_ldl_lay_out(&f->ldl, f->m + 1, &next);
-	f->inverse = carve_vector(&next, (size_t) gr_triangle((int64_t) m1 + skip));
-	f->origin = carve_vector(&next, m1);
+	carve_factor(f, skip, &arena);
 }
 
 /* What row i's pivot must be above if its sum of squares, scaled, isn't all: the values' own squares are larger. */

@@ -42,53 +42,48 @@ nall_of(const GrIvColumns *columns)
 	return columns->nexogenous + columns->ninstruments + columns->nendogenous;
 }
 
+/* Carves the workspace for iv->columns, with an intercept or, where that takes less, without. */
+static void
+carve_iv(Iv *iv, GrArena *arena)
+{
+	int			nfeatures = iv->columns->nexogenous + iv->ne;
+	int			nterms = iv->nw + iv->ne;
+	int64_t		terms = gr_triangle(gr_norder(nfeatures));
+
+	gr_ldl_carve(&iv->all, iv->nz + iv->ne + 1, arena);
+	iv->all.npivots = iv->nz;
+	gr_ldl_carve(&iv->ols, iv->ne + 1, arena);
+	gr_ldl_carve(&iv->rest, iv->ne + 1, arena);
+	gr_ldl_carve(&iv->projected, iv->ne + 1, arena);
+	iv->beta = gr_carve_dd(arena, iv->ne);
+	iv->gram = gr_gram_carve(arena, iv->nall);
+	iv->terms = gr_gram_carve(arena, nfeatures);
+	iv->columns_of_terms = gr_carve_ints(arena, nfeatures + 1);
+	iv->l = gr_carve_dd(arena, terms);
+	iv->d = gr_carve_dd(arena, nterms + 1);
+	iv->aliased = gr_carve_bools(arena, nterms);
+	iv->ols_workspace = gr_carve(arena, gr_ols_workspace_nbytes(nfeatures));
+}
+
+static Iv
+iv_of(const GrIvColumns *columns, bool intercept)
+{
+	Iv			iv = {.columns = columns,.nall = nall_of(columns),.first = intercept ? 1 : 0};
+
+	iv.nw = iv.first + columns->nexogenous;
+	iv.nz = iv.nw + columns->ninstruments;
+	iv.ne = columns->nendogenous;
+	return iv;
+}
+
 size_t
 gr_iv_workspace_nbytes(const GrIvColumns *columns)
 {
-	int			nall = nall_of(columns);
-	int			nfeatures = columns->nexogenous + columns->nendogenous;
-	size_t		nterms = (size_t) nfeatures + 1;
-	size_t		terms = (size_t) gr_triangle(gr_norder(nfeatures));
-	size_t		ndoubles = gr_ldl_ndoubles(nall + 2) + 3 * gr_ldl_ndoubles(columns->nendogenous + 1) +
-		2 * (size_t) columns->nendogenous + gr_gram_ndoubles(nall) + gr_gram_ndoubles(nfeatures) + 2 * terms +
-		4 * nterms + 4;
+	Iv			iv = iv_of(columns, true);
+	GrArena		arena = {.base = NULL};
 
-	return ndoubles * sizeof(double) + gr_ols_workspace_nbytes(nfeatures);
-}
-
-static double *
-carve(double **next, size_t n)
-{
-	double	   *vector = *next;
-
-	*next += n;
-	return vector;
-}
-
-static void
-carve_workspace(Iv *iv, void *workspace)
-{
-	double	   *next = workspace;
-	size_t		nterms = (size_t) iv->nw + iv->ne;
-	int			nfeatures = iv->columns->nexogenous + iv->ne;
-	size_t		terms = (size_t) gr_triangle(gr_norder(nfeatures));
-
-	gr_ldl_carve(&iv->all, iv->nz + iv->ne + 1, &next);
-	iv->all.npivots = iv->nz;
-	gr_ldl_carve(&iv->ols, iv->ne + 1, &next);
-	gr_ldl_carve(&iv->rest, iv->ne + 1, &next);
-	gr_ldl_carve(&iv->projected, iv->ne + 1, &next);
-	iv->beta.hi = carve(&next, iv->ne);
-	iv->beta.lo = carve(&next, iv->ne);
-	iv->gram = gr_gram_at(carve(&next, gr_gram_ndoubles(iv->nall)), iv->nall);
-	iv->terms = gr_gram_at(carve(&next, gr_gram_ndoubles(nfeatures)), nfeatures);
-	iv->columns_of_terms = (int *) carve(&next, (size_t) nfeatures + 1);
-	iv->l.hi = carve(&next, terms);
-	iv->l.lo = carve(&next, terms);
-	iv->d.hi = carve(&next, nterms + 1);
-	iv->d.lo = carve(&next, nterms + 1);
-	iv->aliased = (bool *) carve(&next, nterms);
-	iv->ols_workspace = next;
+	carve_iv(&iv, &arena);
+	return arena.used;
 }
 
 /* Copies gram about its shift or, without an intercept, about 0, and factorises that. */
@@ -315,15 +310,17 @@ bool
 gr_iv_solve(const GrGram *gram, const GrIvColumns *columns, void *workspace, GrIvFit *fit, const GrHost *host,
 			GrError *err)
 {
-	Iv			iv = {.columns = columns,.nall = nall_of(columns),.first = columns->intercept ? 1 : 0};
+	Iv			iv = iv_of(columns, columns->intercept);
+	GrArena		arena = {.base = workspace};
 	GrOlsFit	ols = {.coef = fit->coef,.vcov = fit->vcov,.intercept = columns->intercept};
 	GrOlsFactor factor;
 	GrDD		rss;
 
-	iv.nw = iv.first + columns->nexogenous;
-	iv.nz = iv.nw + columns->ninstruments;
-	iv.ne = columns->nendogenous;
-	carve_workspace(&iv, workspace);
+	carve_iv(&iv, &arena);
+	gr_ldl_clear(&iv.all);
+	gr_ldl_clear(&iv.ols);
+	gr_ldl_clear(&iv.rest);
+	gr_ldl_clear(&iv.projected);
 	if (!load(&iv, gram, host, err) || !factorise_blocks(&iv, gram->nobs, host, err))
 		return false;
 	fit->nterms = iv.nw + iv.ne;

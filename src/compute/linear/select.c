@@ -16,50 +16,47 @@ entry_of(int64_t i, int64_t j)
 	return i > j ? gr_packed(i, j) : gr_packed(j, i);
 }
 
+/* What gr_select() works in, beside GrSelect */
+typedef struct SelectWork
+{
+	GrLdl		ldl;
+	GrDDVector	swept;			/* packed triangle: c, swept */
+	GrGram		about_0;
+} SelectWork;
+
+/* Carves what any selection of select->nfeatures features works in. */
+static void
+carve_select(GrSelect *select, SelectWork *work, bool intercept, GrArena *arena)
+{
+	int			p = select->nfeatures;
+	int64_t		all = gr_gram_nentries(p);
+	GrDDVector	about_0;
+
+	gr_ldl_carve(&work->ldl, p + (intercept ? 2 : 1), arena);
+	select->c = gr_carve_dd(arena, all);
+	work->swept = gr_carve_dd(arena, all);
+	about_0 = gr_carve_dd(arena, all);
+	work->about_0 = (GrGram) {.hi = about_0.hi,.lo = about_0.lo};
+	select->subset = gr_gram_carve(arena, p);
+	select->coef = gr_carve_doubles(arena, p + 1);
+	select->least_pivot = gr_carve_doubles(arena, p + 1);
+	select->columns = gr_carve_ints(arena, p + 1);
+	select->sorted = gr_carve_ints(arena, p + 1);
+	select->known = gr_carve_bools(arena, p + 1);
+	select->ols_workspace = gr_carve(arena, gr_ols_workspace_nbytes(p));
+}
+
 size_t
 gr_select_workspace_nbytes(int nfeatures, GrSelectMethod method)
 {
-	size_t		p = (size_t) nfeatures;
-	size_t		all = (size_t) gr_triangle((int64_t) p + 2);
+	GrSelect	select = {.nfeatures = nfeatures};
+	SelectWork	work;
+	GrArena		arena = {.base = NULL};
 
-	/* c, and the same swept; the triangle about 0; a subset; scales and so on; entries, sorted, known */
-	return (8 * all + 12 * (p + 4) + gr_ldl_ndoubles(nfeatures + 2) +
-			(method == GR_SELECT_BEST ? gr_select_best_ndoubles(nfeatures) : 0)) * sizeof(double) +
-		gr_ols_workspace_nbytes(nfeatures);
-}
-
-static double *
-carve(double **next, size_t n)
-{
-	double	   *vector = *next;
-
-	*next += n;
-	return vector;
-}
-
-static void
-carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, GrGram *about_0, void *workspace)
-{
-	double	   *next = workspace;
-	size_t		p = (size_t) select->nfeatures;
-	size_t		all = (size_t) gr_triangle((int64_t) p + 2);
-
-	gr_ldl_carve(ldl, select->nfeatures + (select->selection->intercept ? 2 : 1), &next);
-	select->c.hi = carve(&next, all);
-	select->c.lo = carve(&next, all);
-	swept->hi = carve(&next, all);
-	swept->lo = carve(&next, all);
-	*about_0 = (GrGram) {.hi = carve(&next, all),.lo = carve(&next, all)};
-	select->subset = gr_gram_at(carve(&next, gr_gram_ndoubles(select->nfeatures)), select->nfeatures);
-	select->coef = carve(&next, p + 1);
-	select->least_pivot = carve(&next, p + 1);
-	select->columns = (int *) carve(&next, p + 1);
-	select->sorted = (int *) carve(&next, p + 1);
-	select->known = (bool *) carve(&next, p + 1);
-	select->ols_workspace = next;
-	next += gr_ols_workspace_nbytes(select->nfeatures) / sizeof(double) + 1;
-	select->room = next;
-	memset(select->known, 0, (p + 1) * sizeof(bool));
+	carve_select(&select, &work, true, &arena);
+	if (method == GR_SELECT_BEST)
+		gr_select_best_count(nfeatures, &arena);
+	return arena.used;
 }
 
 /*
@@ -297,11 +294,13 @@ gr_select(const GrGram *gram, void *workspace, GrSelection *selection, const GrH
 	GrSelect	select = {
 		.gram = *gram,.nfeatures = gram->nfeatures,.nrows = gram->nobs,.selection = selection,.host = host,.err = err
 	};
-	GrLdl		ldl;
-	GrDDVector	swept;
-	GrGram		about_0;
+	SelectWork	work;
 
 	selection->nnodes = selection->nsolved = 0;
-	carve_workspace(&select, &ldl, &swept, &about_0, workspace);
-	return translate_back(&select, about_0) && load(&select, &ldl) && run(&select, swept, ldl.aliased);
+	select.arena.base = workspace;
+	carve_select(&select, &work, selection->intercept, &select.arena);
+	gr_ldl_clear(&work.ldl);
+	memset(select.known, 0, ((size_t) gram->nfeatures + 1) * sizeof(bool));
+	return translate_back(&select, work.about_0) && load(&select, &work.ldl) &&
+		run(&select, work.swept, work.ldl.aliased);
 }

@@ -215,24 +215,42 @@ dd_sqrt(GrDD a)
  * Before it begins
  */
 
-size_t
-gr_select_best_ndoubles(int nfeatures)
+/* Carves what a search of all p features among search->p ones works in, but for the places. */
+static void
+carve_search(Search *search, GrLdl *ldl, int p, GrArena *arena)
 {
-	size_t		p = (size_t) nfeatures + 1;
+	int64_t		p1 = (int64_t) p + 1;
 
+	gr_ldl_carve(ldl, search->p + 1, arena);
+	search->limit = gr_carve_doubles(arena, p1);
+	search->limit_from = gr_carve_doubles(arena, p1);
+	search->fixed = gr_carve_ints(arena, p1);
+	search->order = gr_carve_ints(arena, p1);
+	search->sorted = gr_carve_doubles(arena, p1);
+	search->subset = gr_carve_ints(arena, p1);
+	search->vars = gr_carve_ints(arena, p1 * (p1 + 2));
+	search->cost = gr_carve_doubles(arena, p1 * p1);
+	search->share = gr_carve_doubles(arena, p1);
+	search->bound = gr_carve_doubles(arena, p1 * p1);
+	search->matrix = gr_carve_doubles(arena, 2 * p1 * (p1 + 2));
 	/* a node of b features has b rows of b + 1, a row, and what it is sorted with; there is one of each b */
-	size_t		nodes = 2 * (p * (p + 1) * (2 * p + 1) / 6 + 6 * p * (p + 2));
-
-	return gr_ldl_ndoubles(nfeatures + 1) + nodes + 5 * p * (p + 3) + 8 * p;
+	search->room = gr_carve_doubles(arena, 2 * (p1 * (p1 + 1) * (2 * p1 + 1) / 6 + 6 * p1 * (p1 + 2)));
 }
 
-static double *
-carve(double **next, size_t n)
+static int *
+carve_places(int p, GrArena *arena)
 {
-	double	   *vector = *next;
+	return gr_carve_ints(arena, p + 1);
+}
 
-	*next += n;
-	return vector;
+void
+gr_select_best_count(int nfeatures, GrArena *arena)
+{
+	Search		search = {.p = nfeatures};
+	GrLdl		ldl;
+
+	(void) carve_places(nfeatures, arena);
+	carve_search(&search, &ldl, nfeatures, arena);
 }
 
 /* The features that vary: others have no part in any model. */
@@ -322,32 +340,20 @@ gr_select_best(GrSelect *select)
 {
 	Search		search = {.select = select,.max_size = select->selection->max_size,.poll = {.host = select->host}};
 	int			p = select->nfeatures;
-	double	   *next = select->room;
 	int64_t		last = gr_packed(p, p);
 	double		tss = select->selection->rss[0];
 	GrLdl		ldl;
 	bool		ok;
 
-	search.places = (int *) carve(&next, p + 1);
+	search.places = carve_places(p, &select->arena);
 	search.p = choose_places(select, search.places);
 	if (search.p < 2 || !(select->c.hi[last] > 0) || !(tss > 0))
 		return true;
-	gr_ldl_carve(&ldl, search.p + 1, &next);
+	carve_search(&search, &ldl, p, &select->arena);
+	gr_ldl_clear(&ldl);
 	load_places(select, &search, &ldl);
 	if (!gr_ldl_factorise(&ldl, select->host, select->err))
 		return false;
-	search.limit = carve(&next, p + 1);
-	search.limit_from = carve(&next, p + 1);
-	search.fixed = (int *) carve(&next, p + 1);
-	search.order = (int *) carve(&next, p + 1);
-	search.sorted = carve(&next, p + 1);
-	search.subset = (int *) carve(&next, p + 1);
-	search.vars = (int *) carve(&next, (size_t) (p + 1) * (p + 1) / 2 + p + 1);
-	search.cost = carve(&next, (size_t) (p + 1) * (p + 1));
-	search.share = carve(&next, p + 1);
-	search.bound = carve(&next, (size_t) (p + 1) * (p + 1));
-	search.matrix = carve(&next, 2 * (size_t) (p + 1) * (p + 3));
-	search.room = next;
 	if (search.max_size > select->selection->rank)
 		search.max_size = select->selection->rank;
 	search.unit = sqrt(select->c.hi[last] / tss);

@@ -10,8 +10,10 @@
 extern "C" {
 #endif
 
-/* Doubles of room for the search, and the search, which begins with what is known */
-extern size_t gr_select_best_ndoubles(int nfeatures);
+/* Counts in arena what the search carves from select->arena. */
+extern void gr_select_best_count(int nfeatures, GrArena *arena);
+
+/* The search, which begins with what is known */
 extern bool gr_select_best(GrSelect *select);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ typedef struct GrSelect
 	int		   *sorted;
 	bool	   *known;			/* max_size + 1: is there a subset of that size? */
 	void	   *ols_workspace;
-	double	   *room;			/* for the search */
+	GrArena		arena;			/* the workspace; the search carves what is left */
 } GrSelect;
 
 /*

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/base/dd.h"
 #include "compute/linalg/eigen.h"
 #include "compute/linear/ols.h"
@@ -46,15 +47,6 @@ typedef struct Kernels
  * Memory
  */
 
-static double *
-carve(double **next, int64_t n)
-{
-	double	   *mine = *next;
-
-	*next += n;
-	return mine;
-}
-
 /* Of the sums: a triangle of n, hi and lo, and n, hi and lo, each of all lanes */
 static int64_t
 middle_size(int n)
@@ -62,48 +54,67 @@ middle_size(int n)
 	return 2 * (gr_triangle(n) + n) * GR_CLUSTER_LANES;
 }
 
-/* Lays out what is in the workspace; what is behind it */
-static double *
-carve_all(GrClusterFit *fit, GrClusterWork *work, double *next)
+/* What gr_cluster_fit_begin() works in besides */
+typedef struct Beginning
+{
+	GrGram		all;			/* about the fit's shift */
+	GrDDVector	sums;			/* packed triangle of (terms, y) */
+	double	   *pivot;			/* n */
+	double	   *left;			/* 2 n */
+	void	   *solver;			/* gr_normal_solve()'s workspace */
+} Beginning;
+
+static void
+carve_work(GrClusterWork *work, int nfeatures, int64_t n, GrArena *arena)
+{
+	int64_t		norder = gr_norder(nfeatures);
+
+	work->hi = gr_carve_doubles(arena, gr_triangle(norder) * GR_CLUSTER_LANES);
+	work->lo = gr_carve_doubles(arena, gr_triangle(norder) * GR_CLUSTER_LANES);
+	work->d_hi = gr_carve_doubles(arena, norder * GR_CLUSTER_LANES);
+	work->d_lo = gr_carve_doubles(arena, norder * GR_CLUSTER_LANES);
+	work->s_hi = gr_carve_doubles(arena, n * GR_CLUSTER_LANES);
+	work->s_lo = gr_carve_doubles(arena, n * GR_CLUSTER_LANES);
+	work->q = gr_carve_doubles(arena, n * GR_CLUSTER_LANES);
+	work->left = gr_carve_doubles(arena, gr_triangle(n) * GR_CLUSTER_LANES);
+	work->product = gr_carve_doubles(arena, n * n * GR_CLUSTER_LANES);
+	work->pivot = gr_carve_doubles(arena, n * GR_CLUSTER_LANES);
+	work->exact_hi = gr_carve_doubles(arena, n * n);
+	work->exact_lo = gr_carve_doubles(arena, n * n);
+	work->vectors = gr_carve_doubles(arena, n * n);
+	work->at = gr_carve(arena, (size_t) gr_triangle(n + 1) * sizeof(int64_t));
+}
+
+/* Carves the workspace of a fit, whose nfeatures and nterms are known. */
+static void
+carve_fit(GrClusterFit *fit, Beginning *beginning, GrArena *arena)
 {
 	int64_t		n = fit->nterms;
-	int64_t		norder = gr_norder(fit->nfeatures);
+	GrClusterWork counted;
 
-	fit->shift = carve(&next, fit->nfeatures + 1);
-	fit->coef_hi = carve(&next, n);
-	fit->coef_lo = carve(&next, n);
-	fit->factor = carve(&next, n * n);
-	fit->middle = carve(&next, middle_size(fit->nterms));
-	work->hi = carve(&next, gr_triangle(norder) * GR_CLUSTER_LANES);
-	work->lo = carve(&next, gr_triangle(norder) * GR_CLUSTER_LANES);
-	work->d_hi = carve(&next, norder * GR_CLUSTER_LANES);
-	work->d_lo = carve(&next, norder * GR_CLUSTER_LANES);
-	work->s_hi = carve(&next, n * GR_CLUSTER_LANES);
-	work->s_lo = carve(&next, n * GR_CLUSTER_LANES);
-	work->q = carve(&next, n * GR_CLUSTER_LANES);
-	work->left = carve(&next, gr_triangle(n) * GR_CLUSTER_LANES);
-	work->product = carve(&next, n * n * GR_CLUSTER_LANES);
-	work->pivot = carve(&next, n * GR_CLUSTER_LANES);
-	work->exact_hi = carve(&next, n * n);
-	work->exact_lo = carve(&next, n * n);
-	work->vectors = carve(&next, n * n);
-	work->at = (int64_t *) carve(&next, gr_triangle(n + 1));
-	return next;
+	fit->work = gr_carve(arena, sizeof(GrClusterWork));
+	fit->shift = gr_carve_doubles(arena, fit->nfeatures + 1);
+	fit->coef_hi = gr_carve_doubles(arena, n);
+	fit->coef_lo = gr_carve_doubles(arena, n);
+	fit->factor = gr_carve_doubles(arena, n * n);
+	fit->middle = gr_carve_doubles(arena, middle_size(fit->nterms));
+	carve_work(fit->work == NULL ? &counted : fit->work, fit->nfeatures, n, arena);
+	beginning->all = gr_gram_carve(arena, fit->nfeatures);
+	beginning->sums = gr_carve_dd(arena, gr_triangle(n + 1));
+	beginning->pivot = gr_carve_doubles(arena, n);
+	beginning->left = gr_carve_doubles(arena, 2 * n);
+	beginning->solver = gr_carve(arena, gr_ols_workspace_nbytes(fit->nterms));
 }
 
 size_t
 gr_cluster_fit_nbytes(int nfeatures, int nterms)
 {
-	size_t		n = (size_t) nterms;
-	size_t		norder = (size_t) gr_norder(nfeatures);
-	size_t		triangle = (size_t) gr_triangle((int64_t) norder);
-	size_t		of_lanes = 2 * triangle + 2 * norder + 4 * n + (size_t) gr_triangle(nterms) + n * n;
-	size_t		own = norder + 2 * n + 4 * n * n + (size_t) middle_size(nterms) + of_lanes * GR_CLUSTER_LANES +
-		(size_t) gr_triangle(nterms + 1);
+	GrClusterFit fit = {.nfeatures = nfeatures,.nterms = nterms};
+	Beginning	beginning;
+	GrArena		arena = {.base = NULL};
 
-	/* what gr_cluster_fit_begin() takes besides */
-	own += gr_gram_ndoubles(nfeatures) + 2 * (size_t) gr_triangle(nterms + 1) + 3 * n;
-	return sizeof(GrClusterWork) + own * sizeof(double) + gr_ols_workspace_nbytes(nterms);
+	carve_fit(&fit, &beginning, &arena);
+	return arena.used;
 }
 
 /*
@@ -198,12 +209,13 @@ is_collinear(const GrClusterFit *fit, const System *system)
 
 /* b and C of the system */
 static bool
-solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased, const GrHost *host, GrError *err)
+solve_system(GrClusterFit *fit, System *system, const Beginning *beginning, const GrHost *host, GrError *err)
 {
 	int			n = fit->nterms;
-	double	   *pivot = workspace;
-	double	   *left = workspace + n;
-	void	   *solver = workspace + 3 * n;
+	bool	   *aliased = (bool *) ((GrClusterWork *) fit->work)->pivot;
+	double	   *pivot = beginning->pivot;
+	double	   *left = beginning->left;
+	void	   *solver = beginning->solver;
 	GrNormalFit solved = {.nterms = n,.aliased = aliased,.coef = fit->coef_hi,.pivot = pivot};
 
 	memset(aliased, 0, (size_t) n * sizeof(bool));
@@ -237,30 +249,28 @@ gr_cluster_fit_begin(GrClusterFit *fit, const GrGram *gram, void *workspace, con
 {
 	int			n = fit->nterms;
 	System		system = {.n = n,.poll = {.host = host}};
-	GrClusterWork *work = workspace;
-	double	   *next = (double *) (work + 1);
-	GrGram		all;
+	GrArena		arena = {.base = workspace};
+	Beginning	beginning;
+	GrClusterWork *work;
 	int			columns[GR_CLUSTER_TERMS_MAX + 1];
 
 	fit->nfeatures = gram->nfeatures;
-	fit->work = work;
 	fit->nclusters = 0;
-	next = carve_all(fit, work, next);
-	all = gr_gram_at(carve(&next, (int64_t) gr_gram_ndoubles(gram->nfeatures)), gram->nfeatures);
-	if (!choose_shift(fit, gram, &all, &system.poll))
+	carve_fit(fit, &beginning, &arena);
+	work = fit->work;
+	if (!choose_shift(fit, gram, &beginning.all, &system.poll))
 		return fail_canceled(err);
 	memcpy(columns, fit->entries, (size_t) n * sizeof(int));
 	columns[n] = gram->nfeatures + 1;
-	system.sums.hi = carve(&next, gr_triangle(n + 1));
-	system.sums.lo = carve(&next, gr_triangle(n + 1));
-	if (!gr_packed_subset(gr_gram_triangle(&all), gr_norder(gram->nfeatures), columns, n + 1, system.sums))
+	system.sums = beginning.sums;
+	if (!gr_packed_subset(gr_gram_triangle(&beginning.all), gr_norder(gram->nfeatures), columns, n + 1, system.sums))
 		return gr_fail(err, GR_INVALID, 0, "entries");
 	for (int i = 0; i <= n; i++)
 		for (int j = 0; j <= i; j++)
 			work->at[triangle_at(i, j)] = GR_CLUSTER_LANES *
 				(columns[i] >= columns[j] ? triangle_at(columns[i], columns[j]) : triangle_at(columns[j], columns[i]));
 	memset(fit->middle, 0, (size_t) middle_size(n) * sizeof(double));
-	return solve_system(fit, &system, next, (bool *) work->pivot, host, err);
+	return solve_system(fit, &system, &beginning, host, err);
 }
 
 /*
