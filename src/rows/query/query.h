@@ -68,8 +68,8 @@ typedef struct GrReceiver
 /*
  * From one to the other, whatever is reported, by a parallel worker too, says that it is about this query, in the
  * user's words, as the server does of a statement within another: analysing, planning and running it go on between.
- * context and text are the caller's, and are left as they are until then. An error leaves by itself. text: NULL if there
- * is no query, but kept rows
+ * context and text are the caller's, and are left as they are until then. An error leaves by itself. text: NULL if
+ * there is no query, but kept rows
  */
 extern void gr_enter_query(ErrorContextCallback *context, const char *text);
 

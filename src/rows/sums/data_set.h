@@ -1,6 +1,6 @@
 /*
- * data_set.h: the rows of a fit, opened: those of a query or kept ones, all of them or fold by fold, ready for passes or
- * summed up.
+ * data_set.h: the rows of a fit, opened: those of a query or kept ones, all of them or fold by fold, ready for passes
+ * or summed up.
  */
 #ifndef GPUREG_DATA_SET_H
 #define GPUREG_DATA_SET_H

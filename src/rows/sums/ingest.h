@@ -61,7 +61,8 @@ typedef struct GrIngest
 
 /*
  * Looks a query over, and plans it once: as it stands or, if its rows are wanted as sums and these may be made on the
- * CPU, within the aggregate that makes them. Where it has arrays, a look at its first complete row may tell their widths.
+ * CPU, within the aggregate that makes them. Where it has arrays, a look at its first complete row may tell their
+ * widths.
  * function: the extension's function that is being called, beside which its aggregates are. ERRORs for whatever the
  * query may not be. roles: what columns are besides the response and features
  */
