@@ -7,6 +7,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use GpuregTest;
+use Psql;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -111,7 +112,7 @@ for my $kind ('custom', 'inserts')
 	my $file = "$dir/$kind.dump";
 	my @format = $kind eq 'custom' ? ('-Fc') : ('--inserts');
 	my @restore = $kind eq 'custom' ? ('pg_restore', '-e', '-d', $kind, $file) :
-		('psql', '-Xq', '-d', $kind, '-f', $file);
+		psql_command($kind, '-f', $file);
 
 	$node->safe_psql('postgres', "CREATE DATABASE $kind");
 	$node->command_ok([ 'pg_dump', @format, '-f', $file, '-d', 'postgres' ], "pg_dump $kind");

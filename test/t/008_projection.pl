@@ -7,6 +7,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use GpuregTest;
+use Psql;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -157,8 +158,8 @@ $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'items', 
 	"$dir/items.sql" ], 'pg_dump');
 unlike(slurp_file("$dir/items.sql"), qr/\Q$1\E/, 'the dump does not hold what is generated')
 	if $text =~ /(\{[^}]{60,}\})/;
-$node->command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f',
-	"$dir/items.sql" ], 'restored');
+$node->command_ok([ psql_command($node->connstr('restored'), '-v', 'ON_ERROR_STOP=1', '-f', "$dir/items.sql") ],
+	'restored');
 is(query($stored, 'restored'), query($stored), 'restored: the same values, bit by bit');
 is(query('SELECT projected, hashed, columns, sparse FROM items WHERE id = 3', 'restored'),
 	query('SELECT projected, hashed, columns, sparse FROM items WHERE id = 3'), 'restored: the same text');

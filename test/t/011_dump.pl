@@ -6,6 +6,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use GpuregTest;
+use Psql;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -57,7 +58,7 @@ for my $call (@windows)
 
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_dump', '-f', "$dir/dump.sql", '-d', 'postgres' ], 'pg_dump');
-$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'restored', '-f', "$dir/dump.sql" ], 'restore');
+$node->command_ok([ psql_command('restored', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/dump.sql") ], 'restore');
 for my $k (0 .. $#views)
 {
 	my $rows = "SELECT v::text FROM v$k v ORDER BY 1";

@@ -13,6 +13,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use GpuregTest;
+use Psql;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -28,12 +29,11 @@ my %types = (stats => 's gpu_ols_stats', steps => 's gpu_logreg_step', models =>
 sub run_file
 {
 	my ($node, $db, $file, @arguments) = @_;
-	my ($out, $err);
-	my $done = IPC::Run::run([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db), @arguments, '-f',
-			$file ], '>', \$out, '2>', \$err);
+	my @options = ('-v', 'ON_ERROR_STOP=1', @arguments, '-f', $file);
+	my ($out, $err, $status) = psql(connstr => $node->connstr($db), options => \@options);
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ok($done && $err eq '', "$file runs in $db") or diag($err);
+	ok($status == 0 && $err eq '', "$file runs in $db") or diag($err);
 	return $out;
 }
 

@@ -6,24 +6,18 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use IPC::Run;
+use Psql;
 use StatementKinds;
 
 our @EXPORT = qw(run_faults can_fault);
 
 my (@findings, $nfaults, $nerrors, $nsame, $connstr, $setting);
 
-sub psql
+sub run_script
 {
 	my ($script) = @_;
-	my ($out, $err) = ('', '');
-	my $ended = eval {
-		IPC::Run::run([ 'psql', '-XAtq', '-d', $connstr, '-f', '-' ], '<', \$script, '>', \$out, '2>', \$err,
-			IPC::Run::timeout(300));
-		1;
-	};
 
-	return ($out, $err, $ended ? $? : 'late');
+	return psql(connstr => $connstr, script => $script, seconds => 300);
 }
 
 # What there must be none of: computations and memory of sessions in the service, temporary files, workers
@@ -40,7 +34,7 @@ my $most_growth = 4 << 20;
 sub answer_of
 {
 	my ($settings, $statement) = @_;
-	my ($out, $err, $status) = psql("$settings\n$statement;\n");
+	my ($out, $err, $status) = run_script("$settings\n$statement;\n");
 
 	return "$err$status" if $status || $err =~ /ERROR/;
 	return $out;
@@ -57,7 +51,7 @@ sub try_faults
 		  . "\\echo \@left\nSHOW $setting;\nSET $setting = 0;\n"
 		  . ($_ % 25 ? '' : "$keep\\echo \@begin 0\n$statement;\n\\echo \@end 0 :SQLSTATE\n\\echo \@left\nSELECT 0;\n")
 	} @numbers;
-	my ($out, $err, $status) = psql("$script\\echo \@bytes\n$bytes\n\\echo \@done\n");
+	my ($out, $err, $status) = run_script("$script\\echo \@bytes\n$bytes\n\\echo \@done\n");
 	my $through = 0;
 	my $last = 0;
 
@@ -121,7 +115,7 @@ sub try_statement
 	}
 	my $found = answer_of('', 'SELECT pg_sleep(0.3)') && answer_of('', $left =~ s/;$//r);
 	push @findings, "$name: is left: $found" if $found !~ /^(?:0 )?0 0$/;
-	psql($kinds_keep);
+	run_script($kinds_keep);
 }
 
 # In an empty database. every: see try_statement(); only: a pattern of statements' names; tell: called with a line for
@@ -136,9 +130,9 @@ sub run_faults
 	$setting = $opt{service} ? 'gpureg.debug_service_fault' : 'gpureg.debug_fault';
 	(@findings, $nfaults, $nerrors, $nsame) = ();
 	$_ = 0 for $nfaults, $nerrors, $nsame;
-	my ($out, $err) = psql("\\set ON_ERROR_STOP on\n" . kinds_setup(2000));
+	my ($out, $err) = run_script("\\set ON_ERROR_STOP on\n" . kinds_setup(2000));
 	die $err if $err =~ /ERROR|FATAL/;
-	psql($kinds_keep);
+	run_script($kinds_keep);
 	for my $statement (@kinds, $opt{service} ? \@start : ())
 	{
 		my ($name, $settings, $query) = @$statement;

@@ -13,6 +13,7 @@ use FindBin;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Psql;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -144,9 +145,8 @@ sub start_session
 {
 	my ($node, $name, @statements) = @_;
 	my $session = { out => '', err => '' };
-	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres')
-		. " application_name=$name",
-		map { ('-c', $_) } @statements);
+	my $connection = $node->connstr('postgres') . " application_name=$name";
+	my @command = psql_command($connection, '-v', 'VERBOSITY=verbose', map { ('-c', $_) } @statements);
 
 	$session->{run} = IPC::Run::start(\@command, '<', \undef, '>', \$session->{out}, '2>', \$session->{err});
 	return $session;
@@ -181,7 +181,7 @@ sub open_psql
 	my ($node, $name) = @_;
 	my $psql = { in => '', out => '', err => '', scripts => 0, timer => IPC::Run::timer(180) };
 	my $connection = $node->connstr('postgres') . " application_name=$name";
-	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-f', '-', '-d', $connection);
+	my @command = psql_command($connection, '-v', 'VERBOSITY=verbose', '-f', '-');
 
 	my @pipes = ('<', \$psql->{in}, '>', \$psql->{out}, '2>', \$psql->{err});
 	$psql->{run} = IPC::Run::start(\@command, @pipes, $psql->{timer});

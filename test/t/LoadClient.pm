@@ -8,6 +8,7 @@ use Exporter 'import';
 use IO::Select;
 use IPC::Open3;
 use POSIX ();
+use Psql;
 use Symbol 'gensym';
 use Time::HiRes qw(time sleep);
 
@@ -20,8 +21,8 @@ sub open_client
 	my $client = { text => { out => '', err => '' }, scripts => 0 };
 
 	@$client{qw(out err)} = (gensym, gensym);
-	$client->{psql} = open3($client->{in}, $client->{out}, $client->{err}, 'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
-		'-f', '-', '-d', "$connstr application_name='$name'");
+	$client->{psql} = open3($client->{in}, $client->{out}, $client->{err},
+		psql_command("$connstr application_name='$name'", '-v', 'VERBOSITY=verbose', '-f', '-'));
 	$client->{in}->autoflush(1);
 	$client->{select} = IO::Select->new(@$client{qw(out err)});
 	say_to($client, 'SELECT pg_backend_pid();');

@@ -13,7 +13,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use IPC::Run;
+use Psql;
 
 our @EXPORT = qw(page_names read_page page_blocks with_outputs missing_extensions create_page_database run_page
   run_demo);
@@ -82,17 +82,15 @@ sub with_outputs
 }
 
 # What psql says to a script, messages among results, in the tree's root
-sub psql
+sub run_script
 {
 	my ($root, $connstr, $script, @options) = @_;
-	my @command = ('psql', '-X', '-q', '-P', 'footer=off', '-P', 'pager=off', @options, '-d', $connstr);
-	my $said = '';
+	my @format = map { ('-P', $_) } qw(format=aligned tuples_only=off footer=off pager=off);
 	local $ENV{PGOPTIONS} = '-c datestyle=ISO -c timezone=UTC -c lc_messages=C -c client_min_messages=notice';
 	local $ENV{PGCLIENTENCODING} = 'UTF8';
 
-	IPC::Run::run(\@command, '<', \$script, '>&', \$said,
-		init => sub { chdir $root or die "cannot enter $root: $!\n" });
-	return $said;
+	return (psql(connstr => $connstr, script => $script, options => [ @format, @options ], directory => $root,
+			merged => 1))[0];
 }
 
 # What the page needs and the server hasn't
@@ -101,7 +99,7 @@ sub missing_extensions
 	my ($root, $connstr, $text) = @_;
 
 	return map { "$_->[0] $_->[1]" } grep {
-		psql($root, $connstr->('postgres'), "SELECT 1 FROM pg_available_extensions WHERE name = '$_->[0]'
+		run_script($root, $connstr->('postgres'), "SELECT 1 FROM pg_available_extensions WHERE name = '$_->[0]'
 			AND string_to_array(default_version, '.')::int[] >= string_to_array('$_->[1]', '.')::int[]", '-At') eq ''
 	} page_needs($text);
 }
@@ -114,14 +112,14 @@ sub create_page_database
 	my @stop = ('-v', 'ON_ERROR_STOP=1');
 	my $script = join '', map { "CREATE EXTENSION $_;\n" } (map { $_->[0] } page_needs($text)), 'gpureg';
 	my $new = "DROP DATABASE IF EXISTS $name;\nCREATE DATABASE $name $like;\n";
-	my $said = psql($root, $connstr->('postgres'), $new, @stop);
+	my $said = run_script($root, $connstr->('postgres'), $new, @stop);
 
 	$said =~ s/^NOTICE:  database "\w+" does not exist, skipping\n//;
 	for my $sh ($text =~ /^```sh\n(.*?)^```\n/gms)
 	{
 		$script .= "\\i $_\n" for $sh =~ /^psql .*-f (\S+)$/mg;
 	}
-	$said .= psql($root, $connstr->($name), $script, @stop);
+	$said .= run_script($root, $connstr->($name), $script, @stop);
 	die "$name cannot be made: $said" if $said ne '';
 }
 
@@ -131,7 +129,7 @@ sub run_page
 	my ($root, $connstr, $text) = @_;
 	my @blocks = page_blocks($text);
 	my $script = join '', map { "$_->{sql}\n\\echo [end of block]\n" } @blocks;
-	my @outputs = split /^\[end of block\]\n/m, psql($root, $connstr, $script), -1;
+	my @outputs = split /^\[end of block\]\n/m, run_script($root, $connstr, $script), -1;
 	my $rest = pop @outputs // '';
 
 	die "there are " . @outputs . " outputs of " . @blocks . " blocks: $rest" if @outputs != @blocks || $rest ne '';
@@ -150,7 +148,7 @@ sub trimmed
 sub run_demo
 {
 	my ($root, $connstr) = @_;
-	my $said = psql($root, $connstr, "DROP EXTENSION gpureg;\n\\i script/demo.sql\n", '-v', 'ON_ERROR_STOP=1');
+	my $said = run_script($root, $connstr, "DROP EXTENSION gpureg;\n\\i script/demo.sql\n", '-v', 'ON_ERROR_STOP=1');
 
 	return trimmed($said) =~ s/^On .*\n\z//mr;
 }

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use IPC::Run;
+use Psql;
 use RandomFits;
 
 our @EXPORT = qw(fits_run fits_database fits_make fits_drop run_problems fits_summary);
@@ -18,24 +18,18 @@ sub fits_run
 	return { problems => 0, ways => 0, errors => 0, largest => {}, patience => 120, %run };
 }
 
-sub psql
+sub run_script
 {
 	my ($connstr, $script, $seconds) = @_;
-	my ($out, $err) = ('', '');
-	my @command = ('psql', '-XAtq', '-f', '-', '-d', $connstr);
-	my $ended = eval {
-		IPC::Run::run(\@command, '<', \$script, '>', \$out, '2>', \$err, IPC::Run::timeout($seconds));
-		1;
-	};
 
-	return ($out, $err, $ended ? $? : 'late');
+	return psql(connstr => $connstr, script => $script, seconds => $seconds);
 }
 
 # In the database that there is
 sub fits_make
 {
 	my ($run) = @_;
-	my ($out, $err, $status) = psql($run->{connstr}, "\\set ON_ERROR_STOP on\n" . fits_setup(), 120);
+	my ($out, $err, $status) = run_script($run->{connstr}, "\\set ON_ERROR_STOP on\n" . fits_setup(), 120);
 
 	die $err if $status;
 }
@@ -45,7 +39,7 @@ sub fits_database
 {
 	my ($run, $db) = @_;
 
-	psql('dbname=postgres', "DROP DATABASE IF EXISTS $db; CREATE DATABASE $db;", 120);
+	run_script('dbname=postgres', "DROP DATABASE IF EXISTS $db; CREATE DATABASE $db;", 120);
 	fits_make($run);
 }
 
@@ -53,7 +47,7 @@ sub fits_drop
 {
 	my ($run, $db) = @_;
 
-	psql('dbname=postgres', "DROP DATABASE $db WITH (FORCE);", 120);
+	run_script('dbname=postgres', "DROP DATABASE $db WITH (FORCE);", 120);
 }
 
 # What is wrong with them, as texts
@@ -66,7 +60,7 @@ sub run_problems
 	{
 		my $problem = draw_problem($run->{seed}, $number);
 		my $script = problem_script($problem);
-		my ($out, $err, $status) = psql($run->{connstr}, $script, $run->{patience});
+		my ($out, $err, $status) = run_script($run->{connstr}, $script, $run->{patience});
 		my $answers = read_answers($out);
 
 		print $script, $out, $err if $run->{show};

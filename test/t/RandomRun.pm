@@ -7,8 +7,8 @@ use warnings;
 
 use Exporter 'import';
 use IO::Handle;
-use IPC::Run;
 use POSIX ();
+use Psql;
 use RandomCalls;
 
 our @EXPORT = qw(random_run random_setup random_drop run_scripts findings_of summary);
@@ -21,23 +21,18 @@ sub random_run
 	return { nstatements => 100, patience => 20, states => {}, calls => 0, good => 0, %run };
 }
 
-sub psql
+sub call_psql
 {
 	my ($connstr, $script, $seconds) = @_;
-	my ($out, $err) = ('', '');
-	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-f', '-', '-d', $connstr);
-	my $ended = eval {
-		IPC::Run::run(\@command, '<', \$script, '>', \$out, '2>', \$err, IPC::Run::timeout($seconds));
-		1;
-	};
+	my @options = ('-v', 'VERBOSITY=verbose');
 
-	return ($out, $err, $ended ? $? : 'late');
+	return psql(connstr => $connstr, script => $script, seconds => $seconds, options => \@options);
 }
 
 sub ask
 {
 	my ($run, $query, $connstr) = @_;
-	my ($out, $err, $status) = psql($connstr // $run->{connstr}, $query, 120);
+	my ($out, $err, $status) = call_psql($connstr // $run->{connstr}, $query, 120);
 
 	die substr($query, 0, 100) . "...: $err" if $err =~ /ERROR|FATAL|psql: error/;
 	return $out;
@@ -102,7 +97,7 @@ sub run_script
 {
 	my ($run, $number) = @_;
 	my $script = draw_script($run->{catalog}, $run->{seed}, $number, $run->{nstatements}, $run->{version});
-	my ($out, $err, $status) = psql($run->{connstr}, "\\o /dev/null\n$script", 30 + 2.2 * $run->{nstatements});
+	my ($out, $err, $status) = call_psql($run->{connstr}, "\\o /dev/null\n$script", 30 + 2.2 * $run->{nstatements});
 	my @findings = findings_of($run, $number, $script, $err, $status);
 
 	print $script, $err if $run->{show};
