@@ -823,7 +823,7 @@ check_distributions(bool quick)
 			distribution.link = (GrLink) link;
 			distribution.theta = family == GR_NEGATIVE_BINOMIAL ? 2.5 : 0.0;
 			check_widths(quick);
-			if (!gr_family_has_exponent((GrFamily) family))
+			if (!gr_family((GrFamily) family)->has_exponent)
 				continue;
 			distribution.exponent = 300;
 			check_widths(true);

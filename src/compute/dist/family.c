@@ -79,14 +79,14 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 {
 	const double *response = (const double *) rows + gr_response_at(shape);
 	int			stride = gr_row_ncols(shape);
-	bool		any = rules.family == GR_GAUSSIAN && !shape.weight;	/* any response will do */
+	bool		any = gr_family(rules.family)->any_response && !shape.weight;	/* any response will do */
 	int			column;
 
 	if (shape.single)
 		return single_rows_valid(rows, nrows, shape, rules, err);
 	if (!gr_all_finite(rows, nrows, stride, &column))
 		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
-	if (any || (rules.family == GR_BINOMIAL && !shape.weight && all_classed(response, nrows, stride)))
+	if (any || (gr_family(rules.family)->is_binary && !shape.weight && all_classed(response, nrows, stride)))
 		return true;
 	for (int64_t r = 0; r < nrows; r++, response += stride)
 		if (!one_valid(response, shape, rules, err))
@@ -203,9 +203,10 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 {
 	size_t		row_nbytes = gr_row_nbytes(shape);
 	const char *at = (const char *) rows + (shape.single ? sizeof(float) : sizeof(double)) * (size_t) shape.nfeatures;
+	bool		constants = gr_family(rules.family)->row_constants || rules.weighting == GR_PRIOR_WEIGHTS;
 	WaitingTable table;
 
-	if (rules.family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family(rules.family)->has_theta)
 		waiting_begin(&table, rules.theta);
 	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
 	{
@@ -215,7 +216,7 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 		totals->weights += rest[1];
 		totals->ones += rest[1] * rest[0];
 		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
-		if (rules.family > GR_BINOMIAL || rules.weighting == GR_PRIOR_WEIGHTS)
+		if (constants)
 			add_constant(totals, gr_dd(log_constant_of(rules, &table, rest[0], rest[1])));
 	}
 }
@@ -247,55 +248,129 @@ gr_has_both_classes(double nrows, double nones, GrError *err)
 bool
 gr_can_fit(GrFamily family, double nrows, double ones, GrError *err)
 {
-	if (family == GR_BINOMIAL)
+	if (gr_family(family)->is_binary)
 		return gr_has_both_classes(nrows, ones, err);
 	if (nrows == 0)
 		return gr_fail(err, GR_INVALID, 0, "there are no rows");
-	return ones != 0 || family == GR_GAUSSIAN || gr_fail(err, GR_ALL_ZERO, 0, "%s", "");
+	return ones != 0 || gr_family(family)->any_response || gr_fail(err, GR_ALL_ZERO, 0, "%s", "");
+}
+
+/*
+ * Families
+ */
+
+static double
+gaussian_weight(GrDistribution distribution, double eta, double mean, double slope)
+{
+	(void) distribution;
+	(void) eta;
+	(void) mean;
+	return slope * slope;
+}
+
+static double
+binomial_weight(GrDistribution distribution, double eta, double mean, double slope)
+{
+	if (distribution.link == GR_LOGIT)
+		return slope;
+	if (distribution.link == GR_CLOGLOG)
+		return slope * (exp(eta) / mean);
+	return slope / mean / gr_link_mean(distribution.link, -eta) * slope;
+}
+
+static double
+poisson_weight(GrDistribution distribution, double eta, double mean, double slope)
+{
+	(void) distribution;
+	(void) eta;
+	return slope / mean * slope;
+}
+
+static double
+gamma_weight(GrDistribution distribution, double eta, double mean, double slope)
+{
+	(void) distribution;
+	(void) eta;
+	return (slope / mean) * (slope / mean);
+}
+
+static double
+negative_binomial_weight(GrDistribution distribution, double eta, double mean, double slope)
+{
+	(void) eta;
+	return slope / mean / (1 + mean / distribution.theta) * slope;
+}
+
+const GrFamilyTraits gr_families[GR_NFAMILIES + 1] = {
+	[GR_GAUSSIAN] = {
+		.name = "gaussian",.links = {GR_IDENTITY, GR_LOG, GR_INVERSE},.nlinks = 3,.canonical = GR_IDENTITY,
+		.any_response = true,.has_exponent = true,.least_squares = true,.has_dispersion = true,.deviance_power = 2,
+		.working_weight = gaussian_weight
+	},
+	[GR_BINOMIAL] = {
+		.name = "binomial",.quasi_name = "quasibinomial",.links = {GR_LOGIT, GR_PROBIT, GR_CLOGLOG},.nlinks = 3,
+		.canonical = GR_LOGIT,.is_binary = true,.working_weight = binomial_weight
+	},
+	[GR_POISSON] = {
+		.name = "poisson",.quasi_name = "quasipoisson",.links = {GR_LOG, GR_IDENTITY, GR_SQRT},.nlinks = 3,
+		.canonical = GR_LOG,.is_count = true,.has_exponent = true,.row_constants = true,.deviance_power = 1,
+		.working_weight = poisson_weight
+	},
+	[GR_GAMMA] = {
+		.name = "gamma",.links = {GR_LOG, GR_INVERSE, GR_IDENTITY},.nlinks = 3,.canonical = GR_INVERSE,
+		.has_exponent = true,.has_dispersion = true,.row_constants = true,.nobs_by_weight = true,
+		.working_weight = gamma_weight
+	},
+	[GR_NEGATIVE_BINOMIAL] = {
+		.name = "negative binomial",.links = {GR_LOG, GR_IDENTITY, GR_SQRT},.nlinks = 3,.canonical = -1,
+		.is_count = true,.has_theta = true,.row_constants = true,.working_weight = negative_binomial_weight
+	}
+};
+
+bool
+gr_is_canonical(GrDistribution distribution)
+{
+	return gr_family(distribution.family)->canonical == (int) distribution.link;
+}
+
+bool
+gr_can_separate(GrDistribution distribution)
+{
+	const GrFamilyTraits *family = gr_family(distribution.family);
+
+	return family->is_binary || (family->is_count && distribution.link == GR_LOG);
+}
+
+double
+gr_working_weight(GrDistribution distribution, double eta)
+{
+	double		mean = gr_link_mean(distribution.link, eta);
+	double		slope = fabs(gr_mean_slope(distribution.link, eta));
+
+	return slope == 0 ? 0 : gr_family(distribution.family)->working_weight(distribution, eta, mean, slope);
 }
 
 /*
  * Names
  */
 
-static const char *const family_names[GR_NFAMILIES][2] = {
-	[GR_GAUSSIAN] = {"gaussian", NULL},
-	[GR_BINOMIAL] = {"binomial", "quasibinomial"},
-	[GR_POISSON] = {"poisson", "quasipoisson"},
-	[GR_GAMMA] = {"gamma", NULL},
-	[GR_NEGATIVE_BINOMIAL] = {"negative binomial", NULL}
-};
-
 static const char *const link_names[GR_NLINKS] = {
 	[GR_IDENTITY] = "identity",[GR_LOGIT] = "logit",[GR_PROBIT] = "probit",[GR_CLOGLOG] = "cloglog",[GR_LOG] = "log",
 	[GR_SQRT] = "sqrt",[GR_INVERSE] = "inverse"
 };
 
-/* The links of each family, the one that is meant when none is named first */
-static const GrLink family_links[GR_NFAMILIES][4] = {
-	[GR_GAUSSIAN] = {GR_IDENTITY, GR_LOG, GR_INVERSE},
-	[GR_BINOMIAL] = {GR_LOGIT, GR_PROBIT, GR_CLOGLOG},
-	[GR_POISSON] = {GR_LOG, GR_IDENTITY, GR_SQRT},
-	[GR_GAMMA] = {GR_LOG, GR_INVERSE, GR_IDENTITY},
-	[GR_NEGATIVE_BINOMIAL] = {GR_LOG, GR_IDENTITY, GR_SQRT}
-};
-
-static const int family_nlinks[GR_NFAMILIES] = {
-	[GR_GAUSSIAN] = 3,[GR_BINOMIAL] = 3,[GR_POISSON] = 3,[GR_GAMMA] = 3,[GR_NEGATIVE_BINOMIAL] = 3
-};
-
 const char *
 gr_family_method(GrDistribution distribution, bool quasi)
 {
-	if (distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY)
+	if (gr_is_linear(distribution))
 		return "ols";
-	return distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT && !quasi ? "logistic" : "glm";
+	return gr_is_logistic(distribution) && !quasi ? "logistic" : "glm";
 }
 
 const char *
 gr_family_name(GrFamily family, bool quasi)
 {
-	return family_names[family][quasi ? 1 : 0];
+	return quasi ? gr_family(family)->quasi_name : gr_family(family)->name;
 }
 
 /* Are the names the same but for case and what separates words? */
@@ -320,7 +395,7 @@ gr_family_named(const char *name, GrFamily *family, bool *quasi)
 {
 	for (int k = 0; k < 2 * GR_NFAMILIES; k++)
 	{
-		const char *known = family_names[k / 2][k % 2];
+		const char *known = gr_family_name((GrFamily) (k / 2), k % 2 == 1);
 
 		if (known == NULL || !same_name(name, known))
 			continue;
@@ -353,14 +428,14 @@ gr_link_named(const char *name, GrLink *link)
 GrLink
 gr_family_link(GrFamily family)
 {
-	return family_links[family][0];
+	return gr_family(family)->links[0];
 }
 
 bool
 gr_family_has_link(GrFamily family, GrLink link)
 {
-	for (int k = 0; k < family_nlinks[family]; k++)
-		if (family_links[family][k] == link)
+	for (int k = 0; k < gr_family(family)->nlinks; k++)
+		if (gr_family(family)->links[k] == link)
 			return true;
 	return false;
 }
@@ -368,7 +443,7 @@ gr_family_has_link(GrFamily family, GrLink link)
 bool
 gr_family_has_dispersion(GrFamily family, bool quasi)
 {
-	return quasi || family == GR_GAUSSIAN || family == GR_GAMMA;
+	return quasi || gr_family(family)->has_dispersion;
 }
 
 double

@@ -57,6 +57,66 @@ typedef struct GrDistribution
 	int			exponent;
 } GrDistribution;
 
+/*
+ * What the host asks about a family. A new family is a row of gr_families (family.c), and its formulas: those of a row
+ * (glm_row.h, gr_row_fault() and gr_log_constant() below) are inlined by family.
+ */
+typedef struct GrFamilyTraits
+{
+	const char *name;			/* R's, in lower case */
+	const char *quasi_name;		/* of the family whose variance has a factor that is estimated; NULL: there is none */
+	GrLink		links[3];		/* the first one is meant when none is named */
+	int			nlinks;
+	int			canonical;		/* the link with which expected weights are the Hessian's, or -1 */
+
+	/* responses */
+	bool		any_response;	/* true: any number; false: no number below 0 */
+	bool		is_binary;		/* 0 or 1, or shares of trials */
+	bool		is_count;		/* 0 has a probability however small the mean, which may go to 0 */
+	bool		has_exponent;	/* may be multiplied by a power of two, see GrDistribution */
+
+	/* the likelihood */
+	bool		least_squares;	/* the deviance is a sum of squares, of which the dispersion is the mean */
+	bool		has_dispersion; /* the variance has a factor that is estimated; else it is 1 */
+	bool		has_theta;		/* theta is a parameter */
+	bool		row_constants;	/* a row adds to the log-likelihood beside its deviance, whatever its weight */
+	bool		nobs_by_weight; /* the log-likelihood takes the sum of the weights for the number of observations */
+	int			deviance_power; /* the deviance of c y is c^deviance_power times that of y, if has_exponent */
+
+	/* (d mean / d eta)^2 / variance; mean, slope: of eta; slope is not 0 */
+	double		(*working_weight) (GrDistribution distribution, double eta, double mean, double slope);
+} GrFamilyTraits;
+
+/* The traits of each family, and behind them those of a number that is no family: all zeros */
+extern const GrFamilyTraits gr_families[GR_NFAMILIES + 1];
+
+/* Returns the traits of a family, which may be any number. */
+static inline const GrFamilyTraits *
+gr_family(GrFamily family)
+{
+	return &gr_families[(unsigned) family < GR_NFAMILIES ? (unsigned) family : GR_NFAMILIES];
+}
+
+/* True if the distribution is that of a linear regression. */
+GR_HD bool
+gr_is_linear(GrDistribution distribution)
+{
+	return distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY;
+}
+
+/* True if the distribution is that of a logistic regression. */
+GR_HD bool
+gr_is_logistic(GrDistribution distribution)
+{
+	return distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT;
+}
+
+/* True if the link is the one with which expected weights are the Hessian's. */
+extern bool gr_is_canonical(GrDistribution distribution);
+
+/* True if estimates can run off, the likelihood rising all the way. */
+extern bool gr_can_separate(GrDistribution distribution);
+
 /* A power of two that multiplies responses must be a normal float8, and so must its inverse. */
 #define GR_EXPONENT_MAX 1000
 
@@ -105,7 +165,7 @@ typedef struct GrRowTotals
 static inline bool
 gr_has_totals(GrRowShape shape, GrRowRules rules)
 {
-	return shape.weight || rules.family > GR_BINOMIAL;
+	return shape.weight || gr_family(rules.family)->row_constants;
 }
 
 /* Adds rows, which are valid. */
@@ -145,6 +205,9 @@ extern bool gr_family_has_link(GrFamily family, GrLink link);
 /* Is the factor of the variance estimated, the dispersion? Else it is 1. */
 extern bool gr_family_has_dispersion(GrFamily family, bool quasi);
 
+/* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */
+extern double gr_working_weight(GrDistribution distribution, double eta);
+
 /* The mean of a linear predictor, by the inverse of the link; good in both tails */
 extern double gr_link_mean(GrLink link, double eta);
 
@@ -164,13 +227,6 @@ extern double gr_mean_difference(GrLink link, double to, double from, double by)
  */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
 
-/* True if responses of this family may be multiplied by a power of two. */
-GR_HD bool
-gr_family_has_exponent(GrFamily family)
-{
-	return family == GR_GAUSSIAN || family == GR_POISSON || family == GR_GAMMA;
-}
-
 /*
  * The one parameter of a distribution as a float8, for states: theta of the negative binomial family, the exponent of
  * the others. gr_distribution_of() is the way back, from a parameter that gr_is_parameter() accepts.
@@ -178,7 +234,7 @@ gr_family_has_exponent(GrFamily family)
 static inline double
 gr_parameter_of(GrDistribution distribution)
 {
-	return distribution.family == GR_NEGATIVE_BINOMIAL ? distribution.theta : (double) distribution.exponent;
+	return gr_family(distribution.family)->has_theta ? distribution.theta : (double) distribution.exponent;
 }
 
 static inline GrDistribution
@@ -186,7 +242,7 @@ gr_distribution_of(GrFamily family, GrLink link, double parameter)
 {
 	GrDistribution distribution = {family, link, 0.0, 0};
 
-	if (family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family(family)->has_theta)
 		distribution.theta = parameter;
 	else
 		distribution.exponent = (int) parameter;
@@ -197,9 +253,9 @@ gr_distribution_of(GrFamily family, GrLink link, double parameter)
 static inline bool
 gr_is_parameter(GrFamily family, double parameter)
 {
-	if (family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family(family)->has_theta)
 		return parameter > 0.0 && isfinite(parameter);
-	return gr_family_has_exponent(family) ? fabs(parameter) <= GR_EXPONENT_MAX && parameter == floor(parameter) :
+	return gr_family(family)->has_exponent ? fabs(parameter) <= GR_EXPONENT_MAX && parameter == floor(parameter) :
 		parameter == 0.0;
 }
 

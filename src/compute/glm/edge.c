@@ -66,7 +66,7 @@ gr_edge_ndoubles(const GrGlmOptions *options)
 {
 	GrDistribution distribution = options->distribution;
 	size_t		n = (size_t) gr_nterms(options->shape.nfeatures);
-	bool		counts = distribution.family == GR_POISSON || distribution.family == GR_NEGATIVE_BINOMIAL;
+	bool		counts = gr_family(distribution.family)->is_count;
 
 	if (!counts || distribution.link == GR_LOG || options->estimate_theta || options->l2 > 0 ||
 		options->solver != GR_SOLVER_NEWTON)

@@ -394,8 +394,7 @@ is_for_sandwich(const GrGlmState *state)
 static bool
 is_linear(const GrGlmState *state)
 {
-	return state->options.distribution.family == GR_GAUSSIAN && state->options.distribution.link == GR_IDENTITY &&
-		!state->options.shape.offset;
+	return gr_is_linear(state->options.distribution) && !state->options.shape.offset;
 }
 
 /* gr_response_size() at theta, from the sums of an EXACT pass there; of a pass at 0, the sum of w y^2 */

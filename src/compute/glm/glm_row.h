@@ -139,23 +139,6 @@ gr_linear_row(double offset, double y, double weight)
 /* Beyond this eta the same of a cloglog's */
 #define GR_CLOGLOG_MAX 6.0
 
-/* Has a logistic regression's row been meant? */
-GR_HD bool
-gr_is_logistic(GrDistribution distribution)
-{
-	return distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT;
-}
-
-/* Is the link the one with which expected weights are the Hessian's? */
-GR_HD bool
-gr_is_canonical(GrDistribution distribution)
-{
-	return (distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT) ||
-		(distribution.family == GR_POISSON && distribution.link == GR_LOG) ||
-		(distribution.family == GR_GAMMA && distribution.link == GR_INVERSE) ||
-		(distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY);
-}
-
 /*
  * How far y is on its side, by eta, as gr_margin(); of counts with a mean exp(eta), 0 is expected the more the lower
  * eta is, and other counts are trials on both sides: eta must stay where it is.
@@ -173,16 +156,7 @@ gr_margin_of(GrDistribution distribution, double eta, double y)
 GR_HD bool
 gr_is_first_linear(GrDistribution distribution)
 {
-	return !gr_is_logistic(distribution) &&
-		!(distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY);
-}
-
-/* Can estimates run off, the likelihood rising all the way? */
-GR_HD bool
-gr_can_separate(GrDistribution distribution)
-{
-	return distribution.family == GR_BINOMIAL ||
-		(distribution.link == GR_LOG && distribution.family != GR_GAMMA && distribution.family != GR_GAUSSIAN);
+	return !gr_is_logistic(distribution) && !gr_is_linear(distribution);
 }
 
 /* Is every linear predictor one of a mean? */

@@ -21,7 +21,7 @@ gr_glm_step_nbytes(int nfeatures)
 static double
 step_null_deviance(GrDistribution distribution, bool intercept, double nrows, double nones)
 {
-	if (distribution.family != GR_BINOMIAL)
+	if (!gr_family(distribution.family)->is_binary)
 		return NAN;
 	if (intercept)
 		return gr_binomial_null_deviance(nrows, nones);
@@ -36,7 +36,7 @@ static bool
 measure_step(GrGlmStep *step, const double *beta, const double *hi, int first, const bool *left_out,
 			 const GrHost *host)
 {
-	bool		estimated = step->distribution.family == GR_GAUSSIAN || step->distribution.family == GR_GAMMA;
+	bool		estimated = gr_family(step->distribution.family)->has_dispersion;
 	double		length = 0;
 	double		inflation = 0;
 	GrDigits	digits;

@@ -70,8 +70,7 @@
 static bool
 is_solved_at_zero(const GrGlmOptions *options)
 {
-	return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY &&
-		!options->shape.offset;
+	return gr_is_linear(options->distribution) && !options->shape.offset;
 }
 
 /*
@@ -127,7 +126,7 @@ choose_null(GrGlmFit *fit)
 	bool		weighted = options->shape.weight;
 	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
 	double		ones = gr_unit_of_response(fit, has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
-	bool		binary = options->distribution.family == GR_BINOMIAL;
+	bool		binary = gr_family(options->distribution.family)->is_binary;
 
 	if (!options->intercept)
 		state->null_intercept = 0;

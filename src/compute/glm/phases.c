@@ -132,7 +132,7 @@ begins_coarse(const GrGlmOptions *options)
 {
 	return options->can_be_coarse && options->solver == GR_SOLVER_NEWTON && !options->firth &&
 		gr_nterms(options->shape.nfeatures) >= GR_COARSE_TERMS_MIN &&
-		!(options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY);
+		!gr_is_linear(options->distribution);
 }
 
 GrGlmFit *

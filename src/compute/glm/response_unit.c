@@ -38,7 +38,7 @@ has_unit(const GrGlmState *state)
 {
 	const GrGlmOptions *options = &state->options;
 
-	return gr_family_has_exponent(options->distribution.family) && !options->want_factor && !options->is_sample &&
+	return gr_family(options->distribution.family)->has_exponent && !options->want_factor && !options->is_sample &&
 		(options->distribution.link == GR_LOG ? options->intercept : !options->shape.offset);
 }
 
@@ -51,9 +51,9 @@ has_unit(const GrGlmState *state)
 static bool
 is_own_unit(GrDistribution distribution, int exponent, bool has_strangers)
 {
-	if (distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY)
+	if (gr_is_linear(distribution))
 		return abs(exponent) <= 400;
-	if (distribution.family == GR_GAUSSIAN)
+	if (gr_family(distribution.family)->least_squares)
 		return abs(exponent) <= (has_strangers ? 3 : 30);
 	return exponent <= 64 && exponent >= (distribution.family == GR_POISSON ? -20 : -64);
 }
@@ -62,7 +62,7 @@ is_own_unit(GrDistribution distribution, int exponent, bool has_strangers)
 static int
 widest_exponent(GrDistribution distribution)
 {
-	if (distribution.family == GR_GAUSSIAN)
+	if (gr_family(distribution.family)->least_squares)
 		return distribution.link == GR_INVERSE ? 220 : 440;
 	return distribution.family == GR_GAMMA && distribution.link != GR_LOG ? 440 : 900;
 }
@@ -80,7 +80,7 @@ response_exponent(GrGlmFit *fit, int *exponent)
 	double		mean = fabs(sum) / fit->sums[GR_SUM_NROWS];
 	double		square = gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
 
-	if (distribution.link == GR_IDENTITY && distribution.family == GR_GAUSSIAN)
+	if (gr_is_linear(distribution))
 	{
 		if (isfinite(square) && square > LEAST_SQUARES)
 		{
@@ -109,7 +109,7 @@ has_strangers(GrGlmFit *fit)
 	double		first = gr_fit_hi(fit)[gr_at(1, 0)];
 	double		own = gr_unit_of_response(fit, fit->sums[GR_SUM_NONES]);
 
-	if (state->options.distribution.family != GR_GAUSSIAN || state->options.distribution.link != GR_LOG)
+	if (!gr_family(state->options.distribution.family)->least_squares || state->options.distribution.link != GR_LOG)
 		return false;
 	return state->options.shape.weight || !(fabs(first - own) <= 1e-9 * fabs(first));
 }
@@ -129,7 +129,7 @@ powers_of(GrDistribution distribution)
 
 	powers.coef = distribution.link == GR_IDENTITY ? -k : distribution.link == GR_INVERSE ? k :
 		distribution.link == GR_SQRT ? -k / 2 : 0;
-	powers.deviance = distribution.family == GR_GAUSSIAN ? -2 * k : distribution.family == GR_POISSON ? -k : 0;
+	powers.deviance = -gr_family(distribution.family)->deviance_power * k;
 	return powers;
 }
 
@@ -161,7 +161,7 @@ gr_unit_choose(GrGlmFit *fit, bool *again, GrError *err)
 	int			exponent;
 
 	*again = false;
-	if (!gr_family_has_exponent(distribution.family) || fit->sums[GR_SUM_NROWS] == 0 || state->nunits == CHOICES_MAX ||
+	if (!gr_family(distribution.family)->has_exponent || fit->sums[GR_SUM_NROWS] == 0 || state->nunits == CHOICES_MAX ||
 		!response_exponent(fit, &exponent))
 		return true;
 	if (!has_unit(state))
@@ -196,7 +196,7 @@ gr_unit_deviance(const GrGlmFit *fit, double deviance)
 static bool
 has_estimate(const GrGlmOptions *options)
 {
-	return options->distribution.family != GR_BINOMIAL ||
+	return !gr_family(options->distribution.family)->is_binary ||
 		(options->shape.weight && options->weighting == GR_PRIOR_WEIGHTS);
 }
 
@@ -212,7 +212,7 @@ gr_unit_dispersion(const GrGlmFit *fit, double reach)
 	double		estimated = fmax(deviance / fmax(rows - fit->rank, 1), rounding);
 
 	/* a linear pass has no deviance */
-	if (gr_family_has_exponent(distribution.family))
+	if (gr_family(distribution.family)->has_exponent)
 		return fit->pass.linear ? NAN : estimated;
 	return fit->pass.linear || !has_estimate(options) ? 1 : fmin(estimated, 1);
 }

@@ -473,7 +473,7 @@ scores_in_range(const GrGlmFit *fit, const double *middle, int skip, GrError *er
 	double		residual = sqrt(fit->deviance / (double) fit->nrows);
 	int64_t		response = gr_column_of_row(GR_ROWS_TERMS, state->nfull);
 
-	if (distribution.family != GR_GAUSSIAN || distribution.link != GR_IDENTITY || residual == 0)
+	if (!gr_is_linear(distribution) || residual == 0)
 		return true;
 	if (!isfinite(residual))
 		return gr_fail(err, GR_OUT_OF_RANGE, response, "%s", "");

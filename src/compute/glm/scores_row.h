@@ -49,7 +49,7 @@ gr_score_parts(GrDistribution distribution, GrRowShape shape, const double *row,
 	GrScoreParts parts;
 	GrGlmRow	made;
 
-	if (distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY)
+	if (gr_is_linear(distribution))
 	{
 		double		residual = -gr_score_predict(shape, row, beta, beta_lo, shift,
 												 -gr_response_in_unit(distribution, y));

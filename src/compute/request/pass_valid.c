@@ -45,10 +45,10 @@ gr_distribution_valid(const GrDistribution *distribution, GrError *err)
 
 	if ((unsigned) family >= GR_NFAMILIES || (unsigned) link >= GR_NLINKS || !gr_family_has_link(family, link))
 		return gr_fail(err, GR_INVALID, 0, "there is no family %d with link %d", (int) family, (int) link);
-	if (distribution->exponent < (gr_family_has_exponent(family) ? -GR_EXPONENT_MAX : 0) ||
-		distribution->exponent > (gr_family_has_exponent(family) ? GR_EXPONENT_MAX : 0))
+	if (distribution->exponent < (gr_family(family)->has_exponent ? -GR_EXPONENT_MAX : 0) ||
+		distribution->exponent > (gr_family(family)->has_exponent ? GR_EXPONENT_MAX : 0))
 		return gr_fail(err, GR_INVALID, 0, "the response's exponent cannot be %d", distribution->exponent);
-	return (family == GR_NEGATIVE_BINOMIAL ? distribution->theta > 0 && isfinite(distribution->theta) :
+	return (gr_family(family)->has_theta ? distribution->theta > 0 && isfinite(distribution->theta) :
 			distribution->theta == 0) ||
 		gr_fail(err, GR_INVALID, 0, "theta cannot be %g", distribution->theta);
 }

@@ -31,7 +31,7 @@ GR_HD GrGlmRow
 gr_boot_row(GrDistribution distribution, GrRowShape shape, const double *row, const double *beta,
 			const double *beta_lo, const double *shift)
 {
-	bool		linear = distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY;
+	bool		linear = gr_is_linear(distribution);
 	double		y = row[gr_response_at(shape)];
 	double		weight = shape.weight ? row[gr_weight_at(shape)] : 1.0;
 	double		offset = shape.offset ? row[gr_offset_at(shape)] : 0.0;

@@ -98,14 +98,14 @@ gr_read_family_and_theta(const char *name)
 		gr_family_named(pnstrdup(name, open - name), &named.distribution.family, &named.quasi);
 	double		theta;
 
-	if (known && named.distribution.family == GR_NEGATIVE_BINOMIAL && read_parenthesis(open, &theta))
+	if (known && gr_family(named.distribution.family)->has_theta && read_parenthesis(open, &theta))
 	{
-		named.distribution.link = gr_family_link(GR_NEGATIVE_BINOMIAL);
+		named.distribution.link = gr_family_link(named.distribution.family);
 		named.distribution.theta = gr_checked_theta(theta);
 		return named;
 	}
 	named = gr_read_family(name);
-	if (named.distribution.family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family(named.distribution.family)->has_theta)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the negative binomial family needs theta"),

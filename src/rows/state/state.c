@@ -458,7 +458,7 @@ is_distribution(const GrState *state)
 	return state->family >= GR_GAUSSIAN && state->family < GR_NFAMILIES && state->link >= 0 &&
 		state->link < GR_NLINKS && gr_family_has_link((GrFamily) state->family, (GrLink) state->link) &&
 		gr_is_parameter((GrFamily) state->family, state->theta) &&
-		(state->internal != 0 || state->family == GR_NEGATIVE_BINOMIAL || state->theta == 0);
+		(state->internal != 0 || gr_family((GrFamily) state->family)->has_theta || state->theta == 0);
 }
 
 /*
@@ -483,6 +483,8 @@ is_public(const GrState *state)
 static bool
 is_of_a_kind(const GrState *state)
 {
+	const GrFamilyTraits *family = gr_family((GrFamily) state->family);
+
 	if (state->internal == 0)
 		return is_public(state);
 	/* a FACE pass has a candidate */
@@ -492,11 +494,10 @@ is_of_a_kind(const GrState *state)
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
 		state->measure >= GR_MEASURE_STEP && state->measure < GR_NMEASURES &&
-		(state->measure != GR_MEASURE_THETA || state->family == GR_NEGATIVE_BINOMIAL) &&
+		(state->measure != GR_MEASURE_THETA || family->has_theta) &&
 		(state->measure != GR_MEASURE_OBSERVED ||
-		 (state->family == GR_NEGATIVE_BINOMIAL && state->link == GR_LOG)) &&
-		(!gr_measure_is_of_edge((GrMeasure) state->measure) || state->family == GR_POISSON ||
-		 state->family == GR_NEGATIVE_BINOMIAL) &&
+		 (family->has_theta && state->link == GR_LOG)) &&
+		(!gr_measure_is_of_edge((GrMeasure) state->measure) || family->is_count) &&
 		(state->measure == GR_MEASURE_STEP || state->kind == GR_PASS_EXACT) &&
 		(gr_measure_is_step((GrMeasure) state->measure) || state->linear == 0) &&
 		(state->measure != GR_MEASURE_COARSE_STEP || gr_state_nterms(state) >= GR_COARSE_TERMS_MIN);
@@ -655,7 +656,7 @@ family_of(const GrState *state)
 	const char *name = gr_family_name((GrFamily) state->family, state->quasi);
 	const char *link = gr_link_name((GrLink) state->link);
 
-	return state->family != GR_NEGATIVE_BINOMIAL ? psprintf("%s with link %s", name, link) :
+	return !gr_family((GrFamily) state->family)->has_theta ? psprintf("%s with link %s", name, link) :
 		psprintf("%s(%g) with link %s", name, state->theta, link);
 }
 

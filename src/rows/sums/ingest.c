@@ -659,7 +659,7 @@ write_features(const GrIngest *ingest, const GrWrapper *wrapper)
 	Oid			types[4] = {TEXTARRAYOID, BOOLOID, INT4OID, ANYOID};
 	int			roles = gr_roles_mask(ingest->shape, ingest->rules);
 	List	   *args = list_make3(gr_wrapper_constant(gr_names_datum(ingest->columns), TEXTARRAYOID),
-								  makeBoolConst(ingest->rules.family == GR_BINOMIAL, false),
+								  makeBoolConst(gr_family(ingest->rules.family)->is_binary, false),
 								  makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(roles), false, true));
 
 	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_features_pass", 4, types, FLOAT8ARRAYOID),

@@ -121,12 +121,12 @@ read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 {
 	GrDistribution *distribution = &options->distribution;
 
-	if (distribution->family != GR_NEGATIVE_BINOMIAL && !PG_ARGISNULL(GLM_THETA))
+	if (!gr_family(distribution->family)->has_theta && !PG_ARGISNULL(GLM_THETA))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("theta is for the negative binomial family alone"),
 				 errhint("Leave theta out, or name that family.")));
-	if (distribution->family != GR_NEGATIVE_BINOMIAL)
+	if (!gr_family(distribution->family)->has_theta)
 		return;
 	options->estimate_theta = PG_ARGISNULL(GLM_THETA);
 	if (!options->estimate_theta)
@@ -168,11 +168,11 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	gr_vcov_arguments(fcinfo, GLM_VCOV, GLM_CLUSTERS, &options, &roles);
 	/* then the response may be a share, of one trial */
-	roles.unit_weights = named.quasi && options.distribution.family == GR_BINOMIAL && roles.weights == NULL;
+	roles.unit_weights = named.quasi && gr_family(options.distribution.family)->is_binary && roles.weights == NULL;
 	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
 	/* linear regression takes one pass */
-	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
-		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)
+	if (gr_is_linear(options.distribution) && roles.offsets == NULL && options.l2 == 0 &&
+		options.vcov == GR_VCOV_IID)
 	{
 		roles.centered = roles.pairs = true;
 		return gr_ols_fit_rows(fcinfo, "gpu_glm_fit", &rows, &roles);

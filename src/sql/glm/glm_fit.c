@@ -318,7 +318,7 @@ hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 					   "or give l2 a small positive value.");
 	/* with other links and families another response has another model */
 	if (fit->imprecise)
-		return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY ?
+		return gr_is_linear(options->distribution) ?
 			errhint("Subtract a constant near its mean from the response.") : 0;
 	if (fit->unsolved)
 		return errhint("Rescale the columns, or leave out terms whose estimates run off.");
@@ -359,7 +359,7 @@ warn_of_separation(GrModel *model, const GrGlmFit *fit)
 		if (fit->separated[k] == GR_EITHER_SIGN)
 			fit->vcov[(Size) k * fit->nterms + k] = INFINITY;
 	ereport(WARNING,
-			(model->distribution.family == GR_BINOMIAL ?
+			(gr_family(model->distribution.family)->is_binary ?
 			 errmsg("the response is separated: some estimates are infinite") :
 			 errmsg("the response is 0 wherever some terms say so: their estimates are infinite"),
 			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.",
@@ -385,7 +385,7 @@ fit_name(const GrGlmOptions *options)
 static void
 describe_sandwich(GrModel *model, const GrGlmFit *fit, const GrGlmOptions *options)
 {
-	bool		linear = options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY;
+	bool		linear = gr_is_linear(options->distribution);
 
 	model->vcov_type = gr_vcov_name(options->vcov);
 	if (!linear)
@@ -465,7 +465,8 @@ static void
 estimate_dispersion(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options)
 {
 	GrFamily	family = options->distribution.family;
-	double		nobs = options->totals != NULL && family == GR_GAMMA ? options->totals->weights : (double) fit->nrows;
+	bool		by_weight = options->totals != NULL && gr_family(family)->nobs_by_weight;
+	double		nobs = by_weight ? options->totals->weights : (double) fit->nrows;
 
 	model->dispersion = 1;
 	model->df_inference = INFINITY;

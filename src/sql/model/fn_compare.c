@@ -125,7 +125,7 @@ f_of_drop(double drop, double df, const GrModel *large)
 	/* see gr_model_mean_square() */
 	double		unit = large->deviance > 0 && large->deviance < 1e-280 ? 0x1p200 : 1.0;
 
-	if (large->distribution.family == GR_GAUSSIAN)
+	if (gr_family(large->distribution.family)->least_squares)
 		dispersion = large->df_residual > 0 ? large->deviance * unit / (double) large->df_residual : NAN;
 	else
 		unit = 1.0;

@@ -104,14 +104,13 @@ gr_read_method(const text *value, GrMethod *method)
 	if (is_text(value, name, strlen(name)))
 		return true;
 	parts = text_to_cstring(value);
-	method->iv = method->distribution.family == GR_GAUSSIAN && method->distribution.link == GR_IDENTITY &&
-		strcmp(parts, IV) == 0;
-	method->firth = method->distribution.family == GR_BINOMIAL && method->distribution.link == GR_LOGIT &&
-		!method->quasi && strstr(parts, " (firth)") != NULL;
+	method->iv = gr_is_linear(method->distribution) && strcmp(parts, IV) == 0;
+	method->firth = gr_is_logistic(method->distribution) && !method->quasi &&
+		strstr(parts, " (firth)") != NULL;
 	if (read_part(parts, "l2", &method->l2) && !(method->l2 > 0 && isfinite(method->l2)))
 		return false;
 	if (read_part(parts, THETA_ERROR, &method->theta_error) &&
-		(method->distribution.family != GR_NEGATIVE_BINOMIAL || method->theta_error <= 0))
+		(!gr_family(method->distribution.family)->has_theta || method->theta_error <= 0))
 		return false;
 	if (!read_net(parts, method))
 		return false;

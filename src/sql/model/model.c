@@ -205,7 +205,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	values[F_FAMILY] = CStringGetTextDatum(gr_family_name(model->distribution.family, model->quasi));
 	values[F_LINK] = CStringGetTextDatum(gr_link_name(model->distribution.link));
 	/* no field of a common model is NULL, for whoever asks whether a model IS NOT NULL */
-	values[F_THETA] = Float8GetDatum(model->distribution.family == GR_NEGATIVE_BINOMIAL ? model->distribution.theta :
+	values[F_THETA] = Float8GetDatum(gr_family(model->distribution.family)->has_theta ? model->distribution.theta :
 									 INFINITY);
 	set_float(&values[F_DISPERSION], &nulls[F_DISPERSION], model->dispersion);
 	values[F_VCOV_TYPE] = CStringGetTextDatum(model->vcov_type == NULL ? "iid" : model->vcov_type);
@@ -496,9 +496,9 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 		!gr_link_named(text_to_cstring(DatumGetTextPP(values[F_LINK])), &distribution.link) ||
 		!gr_family_has_link(distribution.family, distribution.link))
 		gr_bad_model("Its family or link is unknown to this version of gpureg.");
-	if (distribution.family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family(distribution.family)->has_theta)
 		distribution.theta = nulls[F_THETA] ? NAN : DatumGetFloat8(values[F_THETA]);
-	if (distribution.family == GR_NEGATIVE_BINOMIAL && !(distribution.theta > 0))
+	if (gr_family(distribution.family)->has_theta && !(distribution.theta > 0))
 		gr_bad_model("Its theta is not a positive number.");
 	return distribution;
 }
@@ -559,7 +559,7 @@ read_numbers(const Datum *values, const bool *nulls, GrModel *model)
 		gr_log_likelihood(model->distribution.family, model->deviance, (double) model->nrows, 0);
 	model->dispersion = nulls[F_DISPERSION] ? NAN : DatumGetFloat8(values[F_DISPERSION]);
 	model->df_inference = !nulls[F_DF_INFERENCE] ? DatumGetFloat8(values[F_DF_INFERENCE]) :
-		told || model->distribution.family == GR_BINOMIAL ? INFINITY : (double) model->df_residual;
+		told || gr_family(model->distribution.family)->is_binary ? INFINITY : (double) model->df_residual;
 	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
 	model->converged = DatumGetBool(values[F_CONVERGED]);
 }
@@ -696,7 +696,7 @@ gr_model_dispersion(const GrModel *model)
 
 	if (!isnan(model->dispersion))
 		return model->dispersion;
-	if (family == GR_GAUSSIAN)
+	if (gr_family(family)->least_squares)
 		return gr_model_mean_square(model->deviance, (double) model->df_residual);
 	return gr_family_has_dispersion(family, model->quasi) ? NAN : 1;
 }

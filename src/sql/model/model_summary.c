@@ -113,7 +113,7 @@ pseudo_r_squared(const GrModel *model)
 	GrFamily	family = model->distribution.family;
 	double		null_log_lik = model->log_lik - (model->null_deviance - model->deviance) / 2;
 
-	if (family == GR_GAUSSIAN || gr_family_has_dispersion(family, model->quasi))
+	if (gr_family_has_dispersion(family, model->quasi))
 		return NAN;
 	/* of 0 and 1 alone the deviances are the likelihoods themselves */
 	if (model->log_lik == -model->deviance / 2)
@@ -124,7 +124,7 @@ pseudo_r_squared(const GrModel *model)
 void
 gr_model_summarise(const GrModel *model, GrModelSummary *s)
 {
-	if (model->distribution.family != GR_GAUSSIAN)
+	if (!gr_family(model->distribution.family)->least_squares)
 		summarise_likelihood(model, s);
 	else
 		summarise_linear(model, s);

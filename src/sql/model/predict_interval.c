@@ -197,7 +197,7 @@ mean_limits(const GrPredictorError *errors, double eta, double low, double high,
 		*upper = most;
 	}
 	/* a mean that can't be negative */
-	if (link == GR_IDENTITY && errors->distribution.family != GR_GAUSSIAN && eta >= 0)
+	if (link == GR_IDENTITY && !gr_family(errors->distribution.family)->any_response && eta >= 0)
 		*lower = fmax(*lower, 0);
 }
 
@@ -219,7 +219,7 @@ check_prediction(const GrPredictorError *errors)
 {
 	GrDistribution distribution = errors->distribution;
 
-	if (distribution.family != GR_GAUSSIAN || distribution.link != GR_IDENTITY)
+	if (!gr_is_linear(distribution))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("prediction intervals are of linear models alone"),
@@ -351,34 +351,6 @@ check_leverage(const GrPredictorError *errors)
 				 errors->iv ? 0 : errhint("Fit it without l2, and with covariances of type iid.")));
 }
 
-/* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */
-static double
-working_weight(GrDistribution distribution, double eta)
-{
-	double		mean = gr_link_mean(distribution.link, eta);
-	double		slope = fabs(gr_mean_slope(distribution.link, eta));
-
-	if (slope == 0)
-		return 0;
-	switch (distribution.family)
-	{
-		case GR_BINOMIAL:
-			if (distribution.link == GR_LOGIT)
-				return slope;
-			if (distribution.link == GR_CLOGLOG)
-				return slope * (exp(eta) / mean);
-			return slope / mean / gr_link_mean(distribution.link, -eta) * slope;
-		case GR_POISSON:
-			return slope / mean * slope;
-		case GR_GAMMA:
-			return (slope / mean) * (slope / mean);
-		case GR_NEGATIVE_BINOMIAL:
-			return slope / mean / (1 + mean / distribution.theta) * slope;
-		default:
-			return slope * slope;
-	}
-}
-
 /* gpu_leverage(model gpu_model, VARIADIC "any"), and without values: no argument is NULL */
 Datum
 gr_leverage(PG_FUNCTION_ARGS)
@@ -402,7 +374,7 @@ gr_leverage(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	predict(&model, &errors, &features, 0, &predicted);
 	/* the weight's logarithm moves by about as much as the predictor's */
-	if (errors.distribution.link != GR_IDENTITY || errors.distribution.family != GR_GAUSSIAN)
+	if (!gr_is_linear(errors.distribution))
 		predicted.precise &= !predicted.finite || predicted.eta_noise <= GR_PRECISE_SHARE;
 	if (!predicted.precise)
 	{
@@ -413,7 +385,7 @@ gr_leverage(PG_FUNCTION_ARGS)
 	if (!predicted.known || !(errors.dispersion > 0 && isfinite(errors.dispersion)))
 		PG_RETURN_NULL();
 	root = predicted.error / sqrt(errors.dispersion);
-	leverage = working_weight(errors.distribution, predicted.eta) * root * root;
+	leverage = gr_working_weight(errors.distribution, predicted.eta) * root * root;
 	/* a mean that the family can't have has no variance */
 	if (predicted.finite && !(leverage >= 0 && isfinite(leverage)))
 		PG_RETURN_NULL();

@@ -447,13 +447,13 @@ append_title(StringInfo out, const GrModel *model)
 	StringInfoData line;
 
 	initStringInfo(&line);
-	if (model->distribution.family == GR_GAUSSIAN && model->distribution.link == GR_IDENTITY)
+	if (gr_is_linear(model->distribution))
 		appendStringInfoString(&line, model->iv ? "Linear model, by two-stage least squares" : "Linear model");
 	else
 		appendStringInfo(&line, "Generalized linear model: family %s, link %s",
 						 gr_family_name(model->distribution.family, model->quasi),
 						 gr_link_name(model->distribution.link));
-	if (model->distribution.family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family(model->distribution.family)->has_theta)
 		appendStringInfo(&line, ", theta %s", format_one(model->distribution.theta, DIGITS));
 	if (model->firth)
 		appendStringInfoString(&line, ", with Firth's penalty");
@@ -676,7 +676,7 @@ gr_summary(PG_FUNCTION_ARGS)
 	append_coefficients(&out, &model);
 	append_notes(&out, &model);
 	appendStringInfoChar(&out, '\n');
-	if (model.distribution.family == GR_GAUSSIAN && model.distribution.link == GR_IDENTITY)
+	if (gr_is_linear(model.distribution))
 		append_linear(&out, &model, &s);
 	else
 		append_generalised(&out, &model, &s);

@@ -46,7 +46,7 @@ gr_state_lists(GrState *state, int version, GrStateList *list)
 			gr_state_sums(state),.null = NAN,.any = true};
 		return n;
 	}
-	if (state->family == GR_NEGATIVE_BINOMIAL)
+	if (gr_family((GrFamily) state->family)->has_theta)
 		list[n++] = (GrStateList) {"theta", 1, &state->theta,.null = NAN};
 	list[n++] = (GrStateList) {"beta", t, gr_state_beta(state),.marks = gr_state_fixed(state)};
 	list[n++] = (GrStateList) {"head", t > 0 ? GR_SUM_HEAD : 0, gr_state_sums(state),.null = INFINITY};
@@ -127,19 +127,14 @@ are_of_a_family(GrState *state)
 	double		n = sums[GR_SUM_NROWS];
 	double		ones = sums[GR_SUM_NONES];
 	const GrRowTotals *totals = gr_state_ntotals(state) > 0 ? gr_state_totals(state) : NULL;
+	const GrFamilyTraits *family = gr_family((GrFamily) state->family);
 
 	if (totals != NULL && !(totals->weights == n && isfinite(totals->ones) && isfinite(totals->nshares) &&
 							isfinite(totals->log_constant) && isfinite(totals->log_constant_lo)))
 		return false;
-	switch (state->family)
-	{
-		case GR_GAUSSIAN:
-			return isfinite(ones);
-		case GR_BINOMIAL:
-			return ones >= 0 && ones <= n && ones == floor(ones);
-		default:
-			return ones >= 0 && isfinite(ones);
-	}
+	if (family->is_binary)
+		return ones >= 0 && ones <= n && ones == floor(ones);
+	return (family->any_response || ones >= 0) && isfinite(ones);
 }
 
 /* The same of a Newton step */

@@ -155,7 +155,7 @@ nlisted(const WireHead *head, GrStateType type)
 	if (type == GR_STATS)
 		return (head->version > 1 ? t : 0) + (head->weighted ? 1 : 0) + nsums;
 	/* beta and its marks, theta, the totals */
-	return 2 * t + (family == GR_NEGATIVE_BINOMIAL ? 1 : 0) +
+	return 2 * t + (gr_family(family)->has_theta ? 1 : 0) +
 		(gr_has_totals(gr_plain_shape(head->nfeatures), (GrRowRules) {family}) ?
 		 sizeof(GrRowTotals) / sizeof(double) : 0) + nsums;
 }
