@@ -95,8 +95,8 @@ extern cudaError_t gr_cluster_rows_launch(const ClusterTerms *terms, const GrKey
 										  cudaStream_t stream);
 
 /*
- * Sorts the entries by their codes. entries->sorted is then the pair that has them; the numbers of the other pair become
- * the starts of clusters.
+ * Sorts the entries by their codes. entries->sorted is then the pair that has them; the numbers of the other pair
+ * become the starts of clusters.
  */
 extern cudaError_t gr_cluster_sort_launch(ClusterEntries *entries, cudaStream_t stream);
 

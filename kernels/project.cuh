@@ -64,7 +64,7 @@ extern cudaError_t gr_project_scan_launch(const ProjectDrawing *drawing, int64_t
 extern cudaError_t gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks,
 										  const int64_t *counts, void *keys, uint32_t *values, cudaStream_t stream);
 
-/* Pairs of a key and a value that are sorted by their keys, from keys[0], values[0] into keys[sorted], values[sorted] */
+/* Pairs of a key and a value, sorted by their keys from keys[0], values[0] into keys[sorted], values[sorted] */
 typedef struct ProjectSort
 {
 	void	   *scratch;		/* NULL: the sort only sets scratch_nbytes */

@@ -12,8 +12,8 @@
 #endif
 
 /*
- * True if shared memory is had by name at any time (GetNamedDSMSegment). Before PostgreSQL 17, shared memory is only had
- * by libraries of shared_preload_libraries: all of service_shared.c's way to it depends on this.
+ * True if shared memory is had by name at any time (GetNamedDSMSegment). Before PostgreSQL 17, only libraries of
+ * shared_preload_libraries have any: all of service_shared.c's way to it depends on this.
  */
 #define GR_HAS_NAMED_SEGMENTS (PG_VERSION_NUM >= 170000)
 

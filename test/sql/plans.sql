@@ -8,6 +8,8 @@ CREATE TABLE plans AS
 SELECT i AS id, i % 7 AS fold, sin(i * 1.3) AS x1, cos(i * 0.7) AS x2, sin(i) + i % 5 AS y, (sin(i * 1.3) + sin(i * 9.1) > 0) AS b
 FROM generate_series(1, 300) i;
 ANALYZE plans;
+-- what a device gets through a ring is another plan
+SET gpureg.device = cpu;
 SET max_parallel_workers_per_gather = 0;
 
 -- A table that the custom scan reads: the plan of the sums tells all that is to be known of the query.

@@ -242,10 +242,18 @@ for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
 	[ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', q{, vcov => 'CR0', clusters => '{w}'} ])
 {
 	my ($function, $name, $query, $options) = @$case;
+	my $kept = "$function(kept => '$name'$options)";
+	my $queried = "$function('$query'$options)";
 
-	is($node->safe_psql('postgres', "SELECT to_jsonb($function(kept => '$name'$options)) - 'device'"),
-		$node->safe_psql('postgres', "SELECT to_jsonb($function('$query'$options)) - 'device'"),
-		"$function without a formula$options");
+	# The server groups a query's rows by a text, on the CPU; those of levels are grouped where they are kept.
+	if (on_gpu() && $options =~ /\{g\}/)
+	{
+		is($node->safe_psql('postgres', "SELECT to_jsonb(k) - '{device,vcov}'::text[] = to_jsonb(q) - '{device,vcov}'::text[],
+				difference((k).vcov, (q).vcov) < 1e-13 FROM $kept k, $queried q"), 't|t', "$function without a formula$options");
+		next;
+	}
+	is($node->safe_psql('postgres', "SELECT to_jsonb($kept) - 'device'"),
+		$node->safe_psql('postgres', "SELECT to_jsonb($queried) - 'device'"), "$function without a formula$options");
 }
 # A row that is in no cluster takes no part, whatever else it has.
 $node->safe_psql('postgres', q{CREATE TABLE strays AS SELECT CASE WHEN g IS NULL THEN 7 ELSE won::int END AS won, g, x1,

@@ -621,7 +621,8 @@ test_bad_rows(void)
 	memset(&err, 0, sizeof(err));
 	options.ncolumns = 4;
 	d = gr_derivation_make(&options, memory, &err);
-	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &sink_options, NULL, &counts}, NULL, &err) && err.status == GR_INVALID,
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &sink_options, NULL, &counts}, NULL, &err) &&
+		  err.status == GR_INVALID,
 		  "a derivation of other rows");
 	ops->end(kept);
 	free_blocks();
@@ -642,16 +643,19 @@ test_contract(void)
 	GrDeriveCounts counts;
 	GrError		err = {0};
 
-	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) && err.status == GR_NO_MEMORY &&
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) &&
+		  err.status == GR_NO_MEMORY &&
 		  err.bytes_needed > 100000, "within a limit");
 	ops->end(derived);
 	memset(&err, 0, sizeof(err));
-	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &options, NULL, &counts}, &host, &err) && err.status == GR_CANCELED,
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &options, NULL, &counts}, &host, &err) &&
+		  err.status == GR_CANCELED,
 		  "canceled");
 	memset(&err, 0, sizeof(err));
 	ops->end(kept);
 	kept = keep(gr_plain_shape(d->ncolumns - 1), rows, 0);
-	check(ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) && counts.nrows == 0, "no rows");
+	check(ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) &&
+		  counts.nrows == 0, "no rows");
 	ops->end(kept);
 	ops->end(derived);
 	free(rows);

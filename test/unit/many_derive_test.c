@@ -98,7 +98,8 @@ test_sample(const Sample *sample, int nparts, int nrows)
 	for (int i = 0; i < 2; i++)
 	{
 		kept[i] = keep(gr_backend_cpu.sink, i == 0 ? nparts : 1, rows, nrows, d->ncolumns, &err);
-		ok = ok && gr_sink_many.derive(kept[i], &(GrDeriveTask) {d, rules, &options, &derived[i], &counts[i]}, NULL, &err);
+		ok = ok && gr_sink_many.derive(kept[i], &(GrDeriveTask) {d, rules, &options, &derived[i], &counts[i]}, NULL,
+									   &err);
 	}
 	ok = ok && gr_sink_many.derive(kept[0], &(GrDeriveTask) {d, rules, &options, NULL, &counts[2]}, NULL, &err);
 	if (check(ok && same_counts(&counts[0], &counts[1]) && memcmp(&counts[0], &counts[2], sizeof(counts[0])) == 0,
@@ -186,15 +187,18 @@ test_bad_rows(void)
 		GrError		err = {0};
 		GrSink	   *derived = NULL;
 
+		const GrDeriveTask task = {d, rules, &sink, turn % 2 == 0 ? &derived : NULL, &counts};
+
 		/* the last call is the first part's, as calls are odd in number */
-		nwrong += gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &sink, turn % 2 == 0 ? &derived : NULL, &counts}, NULL, &err) ||
+		nwrong += gr_sink_many.derive(kept, &task, NULL, &err) ||
 			err.status != GR_NOT_FINITE || err.where != 0;
 		gr_sink_many.end(derived);
 	}
 	check(nwrong == 0, "the same bad row is told each time");
 	gr_sink_many.end(kept);
 	kept = keep(gr_backend_cpu.sink, 3, rows, 0, 3, &none);
-	check(gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &sink, NULL, &counts}, NULL, &none) && counts.nrows == 0, "no rows");
+	check(gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &sink, NULL, &counts}, NULL, &none) &&
+		  counts.nrows == 0, "no rows");
 	gr_sink_many.end(kept);
 	free(rows);
 	free_blocks();

@@ -257,7 +257,8 @@ bench_drawing_open(BenchDrawing *d, const GrDraw *draw, int64_t dim)
 static void
 bench_drawing_close(BenchDrawing *d)
 {
-	device_free(d->counts, d->scan, d->sort.keys[0], d->sort.keys[1], d->sort.values[0], d->sort.values[1], d->sort.scratch, d->row_start,
+	device_free(d->counts, d->scan, d->sort.keys[0], d->sort.keys[1], d->sort.values[0], d->sort.values[1],
+				d->sort.scratch, d->row_start,
 				d->segment_start);
 }
 

@@ -327,7 +327,8 @@ test_stored(const double *rows)
 	end_pair(keeper);
 
 	check(gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &of_derived, &sink, &counts[0]}, NULL, &err) &&
-		  gr_backend_cpu.sink->derive(stored.sink, &(GrDeriveTask) {d, rules, &of_derived, &here, &counts[1]}, NULL, &err) &&
+		  gr_backend_cpu.sink->derive(stored.sink, &(GrDeriveTask) {d, rules, &of_derived, &here, &counts[1]}, NULL,
+										&err) &&
 		  gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &of_derived, NULL, &counts[2]}, NULL, &err),
 		  "another client derives others when that one is gone %s", err.detail);
 	check(memcmp(&counts[0], &counts[1], sizeof(counts[0])) == 0 &&

@@ -23,7 +23,7 @@ typedef struct GrRowShape
 	bool		single;			/* the features are float4 */
 	bool		weight;			/* there is one behind the response */
 	bool		offset;			/* there is one behind those */
-	bool		key;			/* there is one behind those: an integer, by which a bootstrap draws or rows are grouped */
+	bool		key;			/* an integer behind those, by which a bootstrap draws or rows are grouped */
 	bool		second_key;		/* there is another behind it, by which rows are grouped, too */
 } GrRowShape;
 

@@ -106,7 +106,8 @@ static inline bool
 gr_pass_is_weighted_gram(const GrPass *pass)
 {
 	return pass->kind == GR_PASS_EXACT && pass->linear && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
-		gr_is_linear(pass->distribution) && pass->distribution.exponent == 0 && pass->shape.weight && !pass->shape.offset;
+		gr_is_linear(pass->distribution) && pass->distribution.exponent == 0 && pass->shape.weight &&
+		!pass->shape.offset;
 }
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */

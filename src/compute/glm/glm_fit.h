@@ -85,8 +85,8 @@ typedef enum GrGlmWant
 	GR_GLM_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
 	/*
 	 * make the sums of each cluster's rows, see scores.h, about fit->pass and fit->pass_lo, and give them to
-	 * gr_glm_add_cluster(), or their middle to gr_glm_take_clusters(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
-	 * the second, 1, or in both, 2
+	 * gr_glm_add_cluster(), or their middle to gr_glm_take_clusters(). fit->way: rows are in one where they have the
+	 * same in the first cluster column, 0, or in the second, 1, or in both, 2
 	 */
 	GR_GLM_CLUSTERS,
 	GR_GLM_ASCEND,			/* do fit->ascent on fit->beta; set fit->ascended and fit->ascent_converged */

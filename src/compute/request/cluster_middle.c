@@ -97,7 +97,7 @@ sort_digit(const Entry *from, Entry *into, int64_t n, int shift)
 		into[starts[from[k].code >> shift & ((1 << DIGIT_BITS) - 1)]++] = from[k];
 }
 
-/* Sorts n entries by their codes; memory: 2 n entries, the first ones are given. Returns where they are, NULL: canceled */
+/* Sorts n entries, the first ones of memory's 2 n, by their codes. Returns where they are then; NULL: canceled */
 static Entry *
 sort_entries(Entry *memory, int64_t n, int nbits, const GrHost *host)
 {
@@ -165,7 +165,8 @@ sum_entries(const GrScores *scores, const Entry *entry, int64_t n, double *clust
 }
 
 bool
-gr_cluster_middle_sum(const GrClusterPass *pass, const GrRowPieces *pieces, double *sums, const GrHost *host, GrError *err)
+gr_cluster_middle_sum(const GrClusterPass *pass, const GrRowPieces *pieces, double *sums, const GrHost *host,
+					  GrError *err)
 {
 	GrScores	scores = pass->scores;
 	int			ncols = gr_row_ncols(scores.shape);

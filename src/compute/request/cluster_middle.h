@@ -6,9 +6,9 @@
  * depend on how many clusters there are, and no sum of a cluster leaves this module. All rows of a cluster must be
  * here: sums of the middle made in two places cannot be merged.
  *
- * A key is an integer of less than 2^53 in size, as which no larger one can be taken that was rounded to float8. Rows with other numbers there are counted and the sums are then of no
- * use, as they are if both keys of a row together take more than 64 bits, or if there is no memory for the sort. The
- * caller has another way for these.
+ * A key is an integer of less than 2^53 in size, as which no larger one can be taken that was rounded to float8. Rows
+ * with other numbers there are counted and the sums are then of no use, as they are if both keys of a row together take
+ * more than 64 bits, or if there is no memory for the sort. The caller has another way for these.
  */
 #ifndef GPUREG_CLUSTER_MIDDLE_H
 #define GPUREG_CLUSTER_MIDDLE_H
@@ -106,8 +106,8 @@ extern int	gr_key_nbits(int64_t least, int64_t greatest);
  * Writes the sums of a pass over all rows on the CPU; nothing is added to what sums held. Takes 32 bytes a row; where
  * there is no memory, all rows are left. Fails with GR_CANCELED.
  */
-extern bool gr_cluster_middle_sum(const GrClusterPass *pass, const GrRowPieces *pieces, double *sums, const GrHost *host,
-							GrError *err);
+extern bool gr_cluster_middle_sum(const GrClusterPass *pass, const GrRowPieces *pieces, double *sums,
+								  const GrHost *host, GrError *err);
 
 #ifdef __cplusplus
 }

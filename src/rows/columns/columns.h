@@ -33,7 +33,7 @@ typedef struct GrColumn
 	const char *const *elements;	/* what an array's are called; NULL: name[i] */
 	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
 	int32		at;				/* which of a row's values it is */
-	bool		rounds;			/* a bigint may be rounded: it is a key, or under a cast to float8 that isn't carried out */
+	bool		rounds;			/* a bigint may be rounded: a key, or under a cast to float8 that isn't carried out */
 } GrColumn;
 
 typedef struct GrColumns

@@ -477,8 +477,8 @@ run_by_spi(const GrPlan *plan, GrReceiver *to, uint64 nrows_max)
 	bool		is_own = context != NULL && context->callback == query_error_callback;
 	SpiReceiver receiver = {
 		.pub = {
-			.receiveSlot = spi_receive,.rStartup = spi_startup,.rShutdown = receiver_nothing,.rDestroy = receiver_nothing,
-			.mydest = DestNone
+			.receiveSlot = spi_receive,.rStartup = spi_startup,.rShutdown = receiver_nothing,
+			.rDestroy = receiver_nothing,.mydest = DestNone
 		},
 		.plan = plan,.base = plan->query,.to = &to->pub
 	};

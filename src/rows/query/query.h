@@ -50,7 +50,7 @@ typedef struct GrPlan
 	TupleDesc	columns;		/* what a row of it is */
 	bool		remote;			/* gr_is_remote() */
 	bool		scanned;		/* gr_is_scanned() */
-	bool		by_spi;			/* the text's query runs through SPI, and what is around it is computed by the receiver */
+	bool		by_spi;			/* the text's query runs through SPI; the receiver computes what is around it */
 	List	   *layers;			/* by_spi: target lists over the text's query, innermost first */
 	int			cursor_options;
 } GrPlan;

@@ -2,10 +2,10 @@
  * state_rows.c: rows on their way into a state: the transition functions of the aggregates.
  *
  * gpu_ols_agg(y, x...) and its like, gpu_logreg_step_agg(beta, y, x...) and gpu_glm_step_agg(family, link, beta, y,
- * x...) take rows as arrays. gpu_ols_pass(request, names, widths, columns...) is what gpu_ols_fit() runs over its query,
- * in parallel workers, and takes the columns as they are. Over a remote query,
- * gpu_ols_array_pass(y, x), which has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are
- * run: they go by nothing but their arguments and the state. The families differ in their sums; what holds the rows
+ * x...) take rows as arrays. gpu_ols_pass(request, names, widths, columns...) is what gpu_ols_fit() runs over its
+ * query, in parallel workers, and takes the columns as they are. Over a remote query, gpu_ols_array_pass(y, x), which
+ * has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are run: they go by nothing but their
+ * arguments and the state. The families differ in their sums; what holds the rows
  * until there are enough is the same. A function that runs for each row is made twice by the compiler, the state's type
  * a constant.
  */

@@ -222,7 +222,8 @@ static void
 iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 {
 	const GrGlmFit *fit = boot->f.fit;
-	bool		together = boot->f.data->source->kind == &gr_source_query || gr_on_cpu(&boot->f.data->source->job->place);
+	const GrRowSource *source = boot->f.data->source;
+	bool		together = source->kind == &gr_source_query || gr_on_cpu(&source->job->place);
 	int			n = boot->pass.nactive;
 	int			t = gr_nterms(boot->pass.shape.nfeatures);
 	int			nreps = boot->pass.nreps;
