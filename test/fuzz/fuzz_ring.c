@@ -22,12 +22,9 @@ FUNCTION(gr_ingest_pass_accum);
 FUNCTION(gr_levels_deserial);
 FUNCTION(gr_levels_serial);
 FUNCTION(gr_levels_final);
-FUNCTION(gr_scores_deserial);
-FUNCTION(gr_scores_serial);
-FUNCTION(gr_scores_final);
-FUNCTION(gr_boot_deserial);
-FUNCTION(gr_boot_serial);
-FUNCTION(gr_boot_final);
+FUNCTION(gr_request_deserial);
+FUNCTION(gr_request_serial);
+FUNCTION(gr_request_final);
 FUNCTION(gr_auc_deserialize);
 FUNCTION(gr_auc_serialize);
 FUNCTION(gr_auc_final);
@@ -271,8 +268,7 @@ typedef struct Functions
 
 static const Functions states[] = {
 	{gr_levels_deserial, gr_levels_serial, gr_levels_final, false},
-	{gr_scores_deserial, gr_scores_serial, gr_scores_final, true},
-	{gr_boot_deserial, gr_boot_serial, gr_boot_final, true},
+	{gr_request_deserial, gr_request_serial, gr_request_final, true},
 	{gr_auc_deserialize, gr_auc_serialize, gr_auc_final, false}
 };
 
