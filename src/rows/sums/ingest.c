@@ -283,9 +283,25 @@ add_key(GrQuery *query, Oid function, GrRoles *roles)
 	return gr_wrapper_query(&wrapper, names);
 }
 
-/* True if all cluster columns are of types whose values have keys of clusters, which add_cluster_keys() needs. */
+/* gpu_cluster_key("any"); InvalidOid if the extension is of a version that lacks it */
+static Oid
+cluster_key_function(Oid function)
+{
+	Oid			any = ANYOID;
+
+	return gr_find_own_function(function, "gpu_cluster_key", 1, &any, FLOAT8OID);
+}
+
+/* True if values of the type are keys of clusters as they are. */
 static bool
-can_have_cluster_keys(const GrQuery *query, const GrRoles *roles)
+is_cluster_key(Oid type)
+{
+	return type == INT8OID || type == INT4OID || type == INT2OID || type == BOOLOID;
+}
+
+/* True if all cluster columns have values that add_cluster_keys() can make keys of. */
+static bool
+can_have_cluster_keys(const GrQuery *query, Oid function, const GrRoles *roles)
 {
 	int			clusters[GR_CLUSTERS_MAX];
 
@@ -293,8 +309,12 @@ can_have_cluster_keys(const GrQuery *query, const GrRoles *roles)
 		return false;
 	gr_find_clusters(query->columns->natts, query->names, roles, clusters);
 	for (int k = 0; k < roles->nclusters; k++)
-		if (!gr_has_cluster_keys(TupleDescAttr(query->columns, clusters[k])->atttypid))
+	{
+		Oid			type = getBaseType(TupleDescAttr(query->columns, clusters[k])->atttypid);
+
+		if (!is_cluster_key(type) && (!gr_has_cluster_keys(type) || !OidIsValid(cluster_key_function(function))))
 			return false;
+	}
 	return true;
 }
 
@@ -302,8 +322,6 @@ can_have_cluster_keys(const GrQuery *query, const GrRoles *roles)
 static GrQuery *
 add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 {
-	Oid			any = ANYOID;
-	Oid			key = gr_own_function(function, "gpu_cluster_key", 1, &any, FLOAT8OID);
 	int			n = query->columns->natts;
 	const char **names = palloc((n + GR_CLUSTERS_MAX) * sizeof(char *));
 	int			clusters[GR_CLUSTERS_MAX];
@@ -323,8 +341,8 @@ add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 		while (has_name(query, made))
 			made = psprintf("(%s)", made);
 		names[n + k] = made;
-		gr_wrapper_select(&wrapper, type == INT8OID || type == INT4OID || type == INT2OID || type == BOOLOID ? column :
-						  gr_wrapper_call(key, list_make1(column)));
+		gr_wrapper_select(&wrapper, is_cluster_key(type) ? column :
+						  gr_wrapper_call(cluster_key_function(function), list_make1(column)));
 	}
 	roles->made_key = names[n];
 	roles->made_second_key = roles->nclusters > 1 ? names[n + 1] : NULL;
@@ -421,7 +439,7 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 		analysed = add_unit_weights(analysed, &own);
 	if (roles->key != NULL)
 		analysed = add_key(analysed, function, &own);
-	else if (can_have_cluster_keys(analysed, &own))
+	else if (can_have_cluster_keys(analysed, function, &own))
 	{
 		analysed = add_cluster_keys(analysed, function, &own);
 		ingest->keyed_clusters = true;

@@ -1,6 +1,6 @@
 /*
- * released.c: symbols that only the SQL of released versions names. A database whose extension is not updated yet calls
- * them in this version's library.
+ * released.c: symbols that only the SQL of released versions names. A database whose extension is not updated yet looks
+ * them up in this version's library, and so does CREATE EXTENSION with VERSION.
  */
 #include "postgres.h"
 
@@ -26,3 +26,36 @@ RELEASED_SYMBOL(gr_logreg_agg_accum_bool, gr_logreg_agg_accum);
 RELEASED_SYMBOL(gr_logreg_rows_accum_bool, gr_logreg_rows_accum);
 RELEASED_SYMBOL(gr_auc_accum_bool, gr_auc_accum);
 RELEASED_SYMBOL(gr_brier_accum_bool, gr_brier_accum);
+
+static void raise_retired(void) __attribute__((noreturn));
+
+static void
+raise_retired(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("this function belongs to an earlier version of gpureg"),
+			 errhint("Run ALTER EXTENSION gpureg UPDATE.")));
+}
+
+#define RETIRED(name) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		(void) fcinfo; \
+		raise_retired(); \
+	}
+
+/* Aggregates of 0.1.0 over these were for gpureg's own queries alone. */
+RETIRED(gr_logreg_pass_accum)
+RETIRED(gr_scores_accum)
+RETIRED(gr_scores_combine)
+RETIRED(gr_scores_serial)
+RETIRED(gr_scores_deserial)
+RETIRED(gr_scores_final)
+RETIRED(gr_boot_accum)
+RETIRED(gr_boot_combine)
+RETIRED(gr_boot_serial)
+RETIRED(gr_boot_deserial)
+RETIRED(gr_boot_final)
