@@ -106,7 +106,8 @@ refused('mallory', qq{
 	CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, y float8, x float8[])
 		(SFUNC = gpu_logreg_array_pass_accum, STYPE = gpu_logreg_step,
 			INITCOND = '{"version":1,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}');
-	SELECT length(pg_temp.forged(NULL, 1.0::float8, $wide)::text)}, '22023', 'an aggregate that begins with a state of nothing');
+	SELECT length(pg_temp.forged(NULL, 1.0::float8, $wide)::text)}, '22023',
+	'an aggregate that begins with a state of nothing');
 refused('mallory', qq{
 	DO \$\$ BEGIN EXECUTE format('CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, y float8, x float8[])
 		(SFUNC = gpu_logreg_array_pass_accum, STYPE = gpu_logreg_step, INITCOND = %L)', $one); END \$\$;

@@ -55,7 +55,7 @@ problem_make(int64_t nrows, int nfeatures)
 	return problem;
 }
 
-/* What an ascent over the problem is given, with a test of convergence or without */
+/* Returns the data of an ascent over the problem, with a test of convergence or without. */
 static AscentData
 data_of(const Problem *problem, bool test)
 {

@@ -147,7 +147,7 @@ test_keys(void)
 	cluster_rows_free(&made);
 }
 
-/* What only sees a part of the rows says so. */
+/* Sums that only see a part of the rows say so. */
 static void
 test_parts(void)
 {

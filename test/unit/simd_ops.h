@@ -19,7 +19,7 @@
 	out += NVALUES; \
 } while (0)
 
-/* The same of unsigned integers */
+/* Operations on unsigned integers */
 #define EACH_U(expression) do { \
 	for (int k = 0; k < NVALUES; k += V_LANES) \
 	{ \

@@ -118,8 +118,9 @@ key_of_numeric(Datum value)
 	return key_of_bytes(digits, strlen(digits));
 }
 
-int64
-gr_boot_key_of(Oid type, Datum value)
+/* Returns a value of a type of integers, dates, timestamps, enums or oids as an integer, which tells it from others. */
+static int64
+integer_of(Oid type, Datum value)
 {
 	switch (type)
 	{
@@ -129,13 +130,30 @@ gr_boot_key_of(Oid type, Datum value)
 			return DatumGetInt16(value);
 		case INT4OID:
 			return DatumGetInt32(value);
-		case INT8OID:
-			return gr_boot_integer_key(DatumGetInt64(value));
 		case DATEOID:
 			return DatumGetDateADT(value);
+		case INT8OID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return gr_boot_integer_key(DatumGetTimestamp(value));
+			return DatumGetInt64(value);
+		default:
+			return DatumGetObjectId(value);
+	}
+}
+
+int64
+gr_boot_key_of(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return gr_boot_integer_key(integer_of(type, value));
 		case UUIDOID:
 			return key_of_bytes(DatumGetUUIDP(value)->data, UUID_LEN);
 		case NUMERICOID:
@@ -203,29 +221,6 @@ gr_has_cluster_keys(Oid type)
 			return true;
 		default:
 			return type_is_enum(getBaseType(type));
-	}
-}
-
-/* A value as an integer; equal values are equal integers. */
-static int64
-integer_of(Oid type, Datum value)
-{
-	switch (type)
-	{
-		case BOOLOID:
-			return DatumGetBool(value) ? 1 : 0;
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		case DATEOID:
-			return DatumGetDateADT(value);
-		case INT8OID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return DatumGetInt64(value);
-		default:
-			return DatumGetObjectId(value);
 	}
 }
 

@@ -24,12 +24,12 @@
 extern Datum gr_request_accum(PG_FUNCTION_ARGS);
 
 /*
- * What a row costs the planner, as COST says it, while it plans a call of gpu_request_pass: the request itself is a
+ * Cost of a row, as COST says it, while the planner plans a call of gpu_request_pass: the request itself is a
  * parameter then. 0: what the function's COST says.
  */
 extern double gr_request_planned_cost;
 
-/* What the rows of a result or of a state came to, besides its sums */
+/* Counts of the rows of a result or of a state, besides its sums */
 typedef struct GrRequestCounts
 {
 	int64		nrows;			/* that took part */
@@ -66,7 +66,7 @@ extern void gr_request_free(GrRequestResult *result);
  * For a scan, which takes rows a block at a time
  */
 
-/* What is the same for all groups: made of the arguments at the first row, and kept with the function's call */
+/* A call's arguments, the same for all groups: made at the first row, and kept with the function's call */
 typedef struct GrRequestCall GrRequestCall;
 
 /* Sums on their way */

@@ -13,7 +13,7 @@
 #include "rows/sums/kept_source.h"
 #include "rows/sums/source.h"
 
-/* What rows are opened for */
+/* Purposes for which rows are opened */
 typedef enum GrRowsUse
 {
 	GR_ROWS_PASSES,				/* passes over all rows, which are one source */

@@ -195,7 +195,7 @@ derive_options(const Reading *r, const int *found, int nroles)
 	};
 }
 
-/* What is derived for a fit: with the keys of its clusters where rows are to bring them */
+/* Options of a fit's derivation: with the keys of its clusters where rows are to bring them */
 static GrDeriveOptions
 fit_options(const Reading *r, const int *found, int nroles)
 {

@@ -16,16 +16,25 @@ GrPlan *
 gr_plan_requests(const GrIngest *ingest, double cost, int *nworkers)
 {
 	Oid			types[GR_REQUEST_NPARAMS + 1];
-	GrPlan	   *plan;
+	/* a function that the planner runs may plan a fit, too */
+	double		before = gr_request_planned_cost;
+	GrPlan	   *plan = NULL;
 
 	gr_request_params((Datum) 0, NULL, NULL, NULL, types);
 	types[GR_REQUEST_NPARAMS] = ANYOID;
 	/* a database that is not updated yet */
 	if (!OidIsValid(gr_find_own_function(ingest->function, AGGREGATE, GR_REQUEST_NPARAMS + 1, types, BYTEAOID)))
 		return NULL;
-	gr_request_planned_cost = cost;
-	plan = gr_plan_aggregate(ingest, AGGREGATE, GR_REQUEST_NPARAMS, types, BYTEAOID, nworkers);
-	gr_request_planned_cost = 0;
+	PG_TRY();
+	{
+		gr_request_planned_cost = cost;
+		plan = gr_plan_aggregate(ingest, AGGREGATE, GR_REQUEST_NPARAMS, types, BYTEAOID, nworkers);
+	}
+	PG_FINALLY();
+	{
+		gr_request_planned_cost = before;
+	}
+	PG_END_TRY();
 	return plan;
 }
 
@@ -51,14 +60,22 @@ gr_plan_request_by_cluster(const GrIngest *ingest, const GrRequest *request, con
 	Oid			types[GR_REQUEST_NPARAMS];
 	NullableDatum params[GR_REQUEST_NPARAMS];
 	Datum		values[GR_REQUEST_NPARAMS];
-	GrPlan	   *plan;
+	double		before = gr_request_planned_cost;
+	GrPlan	   *plan = NULL;
 
 	gr_request_params(gr_request_datum(request, ingest->rules.weighting, basis), ingest->columns, ingest->arguments,
 					  params, types);
 	for (int k = 0; k < GR_REQUEST_NPARAMS; k++)
 		values[k] = params[k].value;
-	gr_request_planned_cost = GR_COST_SCORES;
-	plan = gr_plan_clusters(ingest, AGGREGATE, GR_REQUEST_NPARAMS, types, values, BYTEAOID, way);
-	gr_request_planned_cost = 0;
+	PG_TRY();
+	{
+		gr_request_planned_cost = GR_COST_SCORES;
+		plan = gr_plan_clusters(ingest, AGGREGATE, GR_REQUEST_NPARAMS, types, values, BYTEAOID, way);
+	}
+	PG_FINALLY();
+	{
+		gr_request_planned_cost = before;
+	}
+	PG_END_TRY();
 	return plan;
 }

@@ -702,7 +702,7 @@ gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums)
 	source->pass_s += gr_now() - started;
 }
 
-/* What the cluster column of a way is called, the second where both count */
+/* Returns the name of a way's cluster column, the second where both count. */
 static const char *
 cluster_name(const GrRowSource *source, int way)
 {
@@ -724,7 +724,9 @@ sum_by_keys(GrRowSource *source, GrGlmFit *fit)
 	double	   *sums;
 	bool		made;
 
-	if (source->kind != &gr_source_held || !source->shape.key || gr_fit_vcov(fit) == GR_VCOV_CR2)
+	/* a file's rows come in pieces, which leave all of them */
+	if (source->kind != &gr_source_held || !source->shape.key || source->job->spool.file != NULL ||
+		gr_fit_vcov(fit) == GR_VCOV_CR2)
 		return false;
 	request = gr_clusters_request(fit);
 	sums = palloc_extended(gr_request_nsums(request) * sizeof(double), MCXT_ALLOC_HUGE);

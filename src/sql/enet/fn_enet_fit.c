@@ -49,7 +49,7 @@ enum
 	CV_INTERCEPT, CV_STANDARDIZE, CV_FAMILY, CV_FORMULA, CV_WEIGHTS, CV_FREQUENCIES, CV_KEPT, CV_ROWS
 };
 
-/* What is fitted, as a function's arguments have it */
+/* A fit as a function's arguments ask for it */
 typedef struct Request
 {
 	const char *function;		/* its name, static */
