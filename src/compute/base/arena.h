@@ -1,15 +1,16 @@
 /*
- * arena.h: one block of memory, carved into arrays.
+ * arena.h: carves one block of memory into arrays, for workspaces whose sizes depend on a model's terms.
  *
- * A module carves all its arrays in one function. Over a base of NULL that function only counts, so the size of the
- * block and the places of the arrays cannot disagree:
+ * A module carves all its arrays in one function. The function runs twice: over a base of NULL it only counts bytes,
+ * over the allocated block it sets the pointers. Size and addresses therefore cannot disagree:
  *
  *	 GrArena arena = {.base = NULL};
  *
  *	 carve_arrays(&arena, ...);
  *	 nbytes = arena.used;
  *
- * Arrays that are carved while counting are NULL. A carving function must not write to them.
+ * Arrays carved while counting are NULL; a carving function must not write to them. The block stays the caller's. First
+ * callers: the linear models' workspaces (gram.h, ldl.h) and those of a GLM fit (glm.c).
  */
 #ifndef GPUREG_ARENA_H
 #define GPUREG_ARENA_H
@@ -19,13 +20,13 @@
 
 #include "compute/base/dd_dot.h"
 
-/* Every array begins at a multiple of a cache line from the base. */
+/* Every array begins at a multiple of this (a cache line) from the base. */
 #define GR_ARENA_ALIGNMENT 64
 
 typedef struct GrArena
 {
-	char	   *base;			/* aligned as float8; NULL: the arena counts */
-	size_t		used;			/* bytes */
+	char	   *base;			/* start of the block, aligned as float8; NULL: count only */
+	size_t		used;			/* bytes carved so far, including padding */
 } GrArena;
 
 static inline void *
@@ -66,8 +67,8 @@ gr_carve_dd(GrArena *arena, int64_t n)
 }
 
 /*
- * An arena whose arrays begin on cache lines: over memory of gr_arena_lines_nbytes(arena) bytes, where arena has
- * counted them.
+ * Returns an arena that begins at the first cache line in memory. Allocate gr_arena_lines_nbytes(arena) bytes, where
+ * arena is the one that counted.
  */
 static inline GrArena
 gr_arena_on_lines(void *memory)

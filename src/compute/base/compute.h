@@ -1,10 +1,11 @@
 /*
- * compute.h: what the PostgreSQL side, the statistics and the backends share: errors, cancel, packed triangles.
+ * compute.h: errors, cancellation and packed triangles, shared by PostgreSQL's side, the statistics and the backends.
  *
- * Nothing below this line knows PostgreSQL. Failure is a value: every function that can fail takes a GrError, returns
- * false and keeps the first failure. Nothing prints, throws, exits or jumps. Long work polls GrHost for cancel.
+ * Everything under src/compute and kernels includes this header; none of it knows PostgreSQL. Failure is a value: a
+ * function that can fail takes a GrError, returns false and keeps the first failure. Nothing prints, throws, exits or
+ * jumps. Long work polls GrHost for cancellation.
  *
- * How rows lie in memory is row.h's; what a backend offers, backend.h's.
+ * row.h describes how rows lie in memory, backend.h what a backend offers.
  */
 #ifndef GPUREG_COMPUTE_H
 #define GPUREG_COMPUTE_H
@@ -25,62 +26,63 @@ extern "C" {
 typedef enum GrStatus
 {
 	GR_OK = 0,
-	GR_INVALID,					/* an argument is out of its domain; where: which */
-	GR_ONE_CLASS,				/* every response is the same; value: it */
-	GR_NOT_BINARY,				/* a response is neither 0 nor 1; value: it */
-	GR_NOT_A_SHARE,				/* a response is not from 0 to 1; value: it */
-	GR_NEGATIVE_RESPONSE,		/* a response is negative; likewise */
-	GR_NOT_POSITIVE,			/* a response is not positive; likewise */
+	GR_INVALID,					/* an argument is out of its domain; detail: which */
+	GR_ONE_CLASS,				/* all responses are equal; value: the response */
+	GR_NOT_BINARY,				/* a response is neither 0 nor 1; value: the response */
+	GR_NOT_A_SHARE,				/* a response is not from 0 to 1; value: the response */
+	GR_NEGATIVE_RESPONSE,		/* a response is negative; value: the response */
+	GR_NOT_POSITIVE,			/* a response is not positive; value: the response */
 	GR_ALL_ZERO,				/* every response is 0 */
-	GR_NEGATIVE_WEIGHT,			/* where: the column; value: it */
-	GR_NOT_A_COUNT,				/* a frequency; likewise */
+	GR_NEGATIVE_WEIGHT,			/* a weight is negative; where: its column; value: the weight */
+	GR_NOT_A_COUNT,				/* a frequency is not a count; where: its column; value: the frequency */
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column */
 	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column */
-	GR_RESULT_OUT_OF_RANGE,		/* a result did; where: its column; value: it; detail: what */
+	/* a result left float8's range; where: its column; value: the result; detail: its name */
+	GR_RESULT_OUT_OF_RANGE,
 	GR_CANCELED,				/* GrHost asked to stop */
-	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
+	GR_NO_MEMORY,				/* out of host memory; bytes_needed, or 0 and a reason in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
-	/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail; value: seconds of waiting */
+	/* out of device memory; bytes_needed, bytes_free; bytes_needed 0: see detail; value: seconds waited */
 	GR_DEVICE_MEMORY,
-	GR_OVER_QUOTA,				/* an owner's share of a service's memory; bytes_needed, bytes_free are set */
+	GR_OVER_QUOTA,				/* an owner's share of a service's memory is used up; bytes_needed, bytes_free */
 	GR_DEVICE_FAILED,			/* a device call failed */
-	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
+	GR_DEVICE_LOST				/* a device call failed, and the process can't use the device again */
 } GrStatus;
 
-/* A column in GrError's where is its 0-based place in a row (row.h), or one of these. */
-#define GR_COLUMN_ONES (-1)		/* the column of ones, the intercept's */
-#define GR_NO_COLUMN (-2)		/* no column is known to be at fault */
+/* GrError.where holds a column as its 0-based position in a row (row.h), or as one of these values. */
+#define GR_COLUMN_ONES (-1)		/* the column of ones: the intercept */
+#define GR_NO_COLUMN (-2)		/* no column is at fault, or none is known */
 
 typedef struct GrError
 {
 	GrStatus	status;
-	int64_t		where;			/* meaning depends on status; never a row of a matrix: see gr_column_of_row() */
-	double		value;			/* likewise */
+	int64_t		where;			/* depends on status; never a matrix row: convert with gr_column_of_row() */
+	double		value;			/* depends on status */
 	size_t		bytes_needed;
 	size_t		bytes_free;
-	char		detail[256];	/* what failed, for a person: the driver's own words where it spoke */
+	char		detail[256];	/* reason in words; the driver's own message where it has one */
 } GrError;
 
-/* Records a failure unless one is recorded already; always returns false. */
+/* Records a failure in err unless err has one already. Always returns false. */
 extern bool gr_fail(GrError *err, GrStatus status, int64_t where, const char *fmt,...)
 #if defined(__GNUC__)
 			__attribute__((format(printf, 4, 5)))
 #endif
 ;
 
-/* Room for the longest of them, the final 0 included */
+/* Bytes of the longest text of gr_describe_shortage(), including the final 0. */
 #define GR_SHORTAGE_SIZE 256
 
 /*
- * Describes a GR_DEVICE_MEMORY or GR_OVER_QUOTA for a person: the bytes needed and free, or what failed where these are
- * unknown, and how long the work has waited for them.
+ * Writes the words for a GR_DEVICE_MEMORY or GR_OVER_QUOTA into text (size bytes, at least GR_SHORTAGE_SIZE): the bytes
+ * needed and free, or err->detail if these are unknown, and how long the work has waited.
  */
 extern void gr_describe_shortage(const GrError *err, char *text, size_t size);
 
-/* What the caller offers to long-running work. */
+/* Callbacks that the caller offers to long-running work. */
 typedef struct GrHost
 {
-	bool		(*canceled) (void *arg);	/* true: stop as soon as possible. Never jumps, but may end the process. */
+	bool		(*canceled) (void *arg);	/* true: stop soon; it never jumps, but may end the process */
 	void	   *arg;
 } GrHost;
 
@@ -99,7 +101,10 @@ typedef struct GrPoll
 
 #define GR_POLL_WORK 2000000
 
-/* Counts work of a loop too short to ask at each turn; asks when there is enough of it. */
+/*
+ * Adds work to the count and asks the host only once GR_POLL_WORK has accumulated. For loops whose turns are too short
+ * to ask in each. True if the host asks to stop.
+ */
 static inline bool
 gr_poll(GrPoll *poll, int64_t work)
 {
@@ -113,9 +118,9 @@ gr_poll(GrPoll *poll, int64_t work)
 /*
  * Gram matrices
  *
- * G = sum over rows of z z', z = (1, x_1 .. x_p, y), q = p + 2 entries. The packed lower triangle holds G[i][j], j <=
- * i, at i (i + 1) / 2 + j, as two arrays of float8 whose sums hi[k] + lo[k] are the entries in double-double. With a
- * shift c, a float8 a column, z = (1, x - c_x, y - c_y); see gram_shift.h.
+ * G = sum over rows of z z', where z = (1, x_1 .. x_p, y) has q = p + 2 entries. The packed lower triangle holds
+ * G[i][j], j <= i, at i (i + 1) / 2 + j, in two arrays of float8 whose sums hi[k] + lo[k] are the entries in
+ * double-double. With a shift c, one float8 per column, z = (1, x - c_x, y - c_y); see gram_shift.h.
  */
 static inline int64_t
 gr_triangle(int64_t q)
@@ -123,17 +128,20 @@ gr_triangle(int64_t q)
 	return q * (q + 1) / 2;
 }
 
-/* Meaning of the rows of a symmetric matrix */
+/* Meaning of the rows of a symmetric matrix, for errors that name a column. */
 typedef enum GrMatrixRows
 {
-	GR_ROWS_UNNAMED,			/* nothing that has a column */
+	GR_ROWS_UNNAMED,			/* rows do not stand for columns */
 	GR_ROWS_ENTRIES,			/* (1, x, y) */
-	GR_ROWS_TERMS,				/* (1, x), and the right-hand side, which is the response's */
-	GR_ROWS_FEATURES,			/* x, and the right-hand side */
-	GR_ROWS_PASS				/* (1, u, u x, v), as an EXACT or FACE pass sums them; see glm.h */
+	GR_ROWS_TERMS,				/* (1, x), then the right-hand side, from the response */
+	GR_ROWS_FEATURES,			/* x, then the right-hand side */
+	GR_ROWS_PASS				/* (1, u, u x, v) as summed by an EXACT or FACE pass; see glm.h */
 } GrMatrixRows;
 
-/* Returns the column that a row of a matrix stands for. All errors that name a column found in a matrix use it. */
+/*
+ * Returns the column that a matrix row stands for. Every error that names a column found in a matrix uses this
+ * function.
+ */
 static inline int64_t
 gr_column_of_row(GrMatrixRows rows, int64_t row)
 {
@@ -144,20 +152,26 @@ gr_column_of_row(GrMatrixRows rows, int64_t row)
 	return column < 0 ? GR_COLUMN_ONES : column;
 }
 
-/* Where entry (i, j), j <= i, of a packed triangle is */
+/* Returns the index of entry (i, j), j <= i, in a packed triangle. */
 static inline int64_t
 gr_packed(int64_t i, int64_t j)
 {
 	return i * (i + 1) / 2 + j;
 }
 
-/* True if all are finite; else *column (0-based, < ncols) is that of the first value that isn't, row by row. */
+/*
+ * True if all values of nrows rows of ncols columns are finite. Otherwise sets *column (0-based) to the column of the
+ * first value that is not, in row order.
+ */
 extern bool gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column);
 
-/* Single rows of this shape as float8 */
+/* Copies nrows single rows of this shape to wide as float8, gr_row_ncols(shape) numbers per row. */
 extern void gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide);
 
-/* False if a column's sum of squares isn't finite; *column is then its place in a row, 0-based. */
+/*
+ * True if the sums of squares of all features and the response are finite. Otherwise sets *column to the first column's
+ * 0-based position in a row. hi: packed triangle of gr_norder(nfeatures).
+ */
 extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);
 
 #ifdef __cplusplus

@@ -1,16 +1,16 @@
 /*
- * dd.h: double-double arithmetic, on the host and on the device.
+ * dd.h: double-double arithmetic, on the host and on the device. Gram matrices and their factorizations use it first.
  *
  * A GrDD is the unevaluated sum hi + lo of two doubles with |lo| <= ulp(hi)/2, so it holds at least 106 significant
  * bits (about 32 digits). Every operation below has a relative error of at most a few times 2^-104, barring overflow
- * and underflow; products are exact while the smaller of their halves stays above the least subnormal.
+ * and underflow. Products are exact while the smaller of their halves stays above the least subnormal.
  *
  * Sources: Dekker (1971), "A floating-point technique for extending the available precision"; Knuth, TAOCP 2, 4.2.2;
  * Joldes, Muller and Popescu (2017), "Tight and rigorous error bounds for basic building blocks of double-word
  * arithmetic", whose algorithm numbers are given with each function.
  *
- * The files that include this are compiled without contraction of a*b+c (-ffp-contract=off, -fmad=false): the error
- * terms are lost otherwise.
+ * Files that include this header must be compiled without contraction of a*b+c (-ffp-contract=off, -fmad=false), which
+ * would lose the error terms.
  */
 #ifndef GPUREG_DD_H
 #define GPUREG_DD_H
@@ -43,7 +43,7 @@ gr_dd(double a)
 	return r;
 }
 
-/* a + b exactly, whatever their magnitudes (Knuth's TwoSum) */
+/* Returns a + b exactly, for any magnitudes (Knuth's TwoSum). */
 GR_HD GrDD
 gr_two_sum(double a, double b)
 {
@@ -54,7 +54,7 @@ gr_two_sum(double a, double b)
 	return r;
 }
 
-/* a + b exactly, for |a| >= |b| or a = 0 (Dekker's Fast2Sum) */
+/* Returns a + b exactly, for |a| >= |b| or a = 0 (Dekker's Fast2Sum). */
 GR_HD GrDD
 gr_fast_two_sum(double a, double b)
 {
@@ -64,7 +64,7 @@ gr_fast_two_sum(double a, double b)
 	return r;
 }
 
-/* a * b exactly */
+/* Returns a * b exactly (Dekker's TwoProduct, with an FMA). */
 GR_HD GrDD
 gr_two_prod(double a, double b)
 {
@@ -74,7 +74,7 @@ gr_two_prod(double a, double b)
 	return r;
 }
 
-/* Joldes et al., algorithm 6 (AccurateDWPlusDW): relative error at most 3 u^2 + 13 u^3, u = 2^-53 */
+/* Returns a + b: algorithm 6 (AccurateDWPlusDW), relative error at most 3 u^2 + 13 u^3, u = 2^-53. */
 GR_HD GrDD
 gr_dd_add(GrDD a, GrDD b)
 {
@@ -99,7 +99,7 @@ gr_dd_sub(GrDD a, GrDD b)
 	return gr_dd_add(a, gr_dd_neg(b));
 }
 
-/* Joldes et al., algorithm 12 (DWTimesDW3): relative error at most 4 u^2 */
+/* Returns a * b: algorithm 12 (DWTimesDW3), relative error at most 4 u^2. */
 GR_HD GrDD
 gr_dd_mul(GrDD a, GrDD b)
 {
@@ -109,7 +109,7 @@ gr_dd_mul(GrDD a, GrDD b)
 	return gr_fast_two_sum(p.hi, p.lo + gr_fma(a.lo, b.hi, t));
 }
 
-/* Joldes et al., algorithm 9 (DWTimesFP3): relative error at most 2 u^2 */
+/* Returns a * b: algorithm 9 (DWTimesFP3), relative error at most 2 u^2. */
 GR_HD GrDD
 gr_dd_mul_d(GrDD a, double b)
 {
@@ -118,7 +118,7 @@ gr_dd_mul_d(GrDD a, double b)
 	return gr_fast_two_sum(p.hi, gr_fma(a.lo, b, p.lo));
 }
 
-/* Joldes et al., algorithm 17 (DWDivDW2): relative error at most 15 u^2 + 56 u^3 */
+/* Returns a / b: algorithm 17 (DWDivDW2), relative error at most 15 u^2 + 56 u^3. */
 GR_HD GrDD
 gr_dd_div(GrDD a, GrDD b)
 {
@@ -129,7 +129,7 @@ gr_dd_div(GrDD a, GrDD b)
 	return gr_fast_two_sum(q, d / b.hi);
 }
 
-/* multiplies by a power of two, exactly but for underflow */
+/* Multiplies by a power of two: exact unless the result underflows. */
 GR_HD GrDD
 gr_dd_scale(GrDD a, double power_of_two)
 {

@@ -1,5 +1,5 @@
 /*
- * dd_dot.h: dot products of vectors in double-double, on the CPU.
+ * dd_dot.h: dot products and sums of double-double vectors, on the CPU. The factorizations of ldl.h call them first.
  */
 #ifndef GPUREG_DD_DOT_H
 #define GPUREG_DD_DOT_H
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Entries hi[k] + lo[k], with |lo[k]| <= ulp(hi[k]) / 2. */
+/* Vector whose entry k is hi[k] + lo[k], with |lo[k]| <= ulp(hi[k]) / 2. The arrays are the caller's. */
 typedef struct GrDDVector
 {
 	double	   *hi;
@@ -25,27 +25,27 @@ typedef struct GrDDConstVector
 } GrDDConstVector;
 
 /*
- * start - sum over k < n of a[k] b[k]; *magnitude becomes |start| + sum of |a[k] b[k]|. Its error is at most some n
- * 2^-104 of *magnitude, and a few 2^-104 as a rule. The same bits on every processor.
+ * Returns start - sum over k < n of a[k] b[k], and sets *magnitude to |start| + sum of |a[k] b[k]|. The error is at
+ * most about n 2^-104 of *magnitude, as a rule a few 2^-104. The bits are the same on every processor.
  */
 extern GrDD gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude);
 
-/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
+/* gr_dd_minus_dot() on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern GrDD gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude,
 								  int max_lanes);
 
-/* to += from, n entries, each gr_dd_add()'s bits */
+/* Adds n entries of from to to, each with the bits of gr_dd_add(). */
 extern void gr_dd_add_vector(GrDDVector to, GrDDConstVector from, int64_t n);
 
 /* gr_dd_add_vector() on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern void gr_dd_add_vector_lanes(GrDDVector to, GrDDConstVector from, int64_t n, int max_lanes);
 
 /*
- * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double.
+ * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, about a hundred double-double roundings.
  */
 #define GR_DD_NOISE 3.2e-30
 
-/* The same; exactly 0 where no more than rounding error is left */
+/* gr_dd_minus_dot(), but exactly 0 if only rounding error is left. */
 static inline GrDD
 gr_dd_residual(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
 {

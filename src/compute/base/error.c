@@ -1,5 +1,5 @@
 /*
- * error.c: keeps the first failure, and has the words for a lack of device memory.
+ * error.c: records the first failure in a GrError, and words a lack of device memory.
  */
 #include "compute/base/compute.h"
 

@@ -1,9 +1,9 @@
 /*
- * exact_floats.h: refuses to compile where the compiler may change floating-point results.
+ * exact_floats.h: stops the compilation if the compiler may change floating-point results.
  *
- * IMMUTABLE functions must return the same bits in every build, and double-double arithmetic needs IEEE's rounding. The
- * Makefile includes this header in every translation unit (EXACT_FLOATS), and turns contraction of a * b + c off there,
- * as no macro tells that it is on.
+ * IMMUTABLE functions must return the same bits in every build, and double-double arithmetic needs IEEE rounding. The
+ * Makefile includes this header in every translation unit (EXACT_FLOATS). It also turns contraction of a * b + c off,
+ * which no macro reports.
  */
 #ifndef GPUREG_EXACT_FLOATS_H
 #define GPUREG_EXACT_FLOATS_H

@@ -1,5 +1,6 @@
 /*
- * murmur3.h: MurmurHash3 x86-32 (Austin Appleby, in the public domain), whose results are published test vectors.
+ * murmur3.h: MurmurHash3 x86-32 (Austin Appleby, public domain), checked against published test vectors. gpu_hash calls
+ * it first.
  */
 #ifndef GPUREG_MURMUR3_H
 #define GPUREG_MURMUR3_H
@@ -20,7 +21,7 @@ gr_murmur3(const void *data, size_t nbytes, uint32_t seed)
 	uint32_t	h = seed;
 	uint32_t	k = 0;
 
-	/* words are little-endian, whatever the machine */
+	/* words are little-endian on every machine */
 	for (size_t left = nbytes / 4; left > 0; left--, at += 4)
 	{
 		k = (uint32_t) at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 | (uint32_t) at[3] << 24;

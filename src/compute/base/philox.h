@@ -1,11 +1,12 @@
 /*
- * philox.h: counter-based random numbers, on the host and on the device.
+ * philox.h: counter-based random numbers, on the host and on the device. Projections (draw.h), bootstraps (boot_draw.h)
+ * and folds (fold_draw.h) draw from them.
  *
  * Philox 4x32-10 of Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3": ten rounds
- * that turn a counter of four words and a key of two into four random words. cuRAND's device generator is the same:
- * curand_init(seed, subsequence, offset) has the seed as its key, low word first, offset / 4 in the counter's first two
- * words and the subsequence in its last two. Device code calls that generator where kernels/philox.cuh has found its
- * header; project_gpu_test and boot_gpu_test compare the bits with the host's.
+ * turn a counter of four words and a key of two words into four random words. cuRAND's device generator gives the same
+ * words: curand_init(seed, subsequence, offset) uses the seed as the key, low word first, offset / 4 as the counter's
+ * first two words and the subsequence as its last two. Device code calls cuRAND's generator where kernels/philox.cuh
+ * has found its header; project_gpu_test and boot_gpu_test compare its bits with the host's.
  */
 #ifndef GPUREG_PHILOX_H
 #define GPUREG_PHILOX_H
@@ -25,7 +26,7 @@ typedef struct GrPhilox
 	uint32_t	word[4];
 } GrPhilox;
 
-/* Four random words of a counter and a key; a counter gives the same words on every host and device. */
+/* Returns the four random words of a counter and a key: the same words on every host and device. */
 GR_HD GrPhilox
 gr_philox(GrPhilox counter, uint32_t key0, uint32_t key1)
 {

@@ -1,12 +1,16 @@
 /*
- * row.h: how a row lies in memory, and how many terms and entries come of it. Nobody else adds 1 to a number of
- * features.
+ * row.h: layout of a row in memory, and the numbers of terms and entries that follow from its features. No other file
+ * adds 1 to a number of features.
  *
- * A row is x_1 .. x_p, y, then its weight, its offset and its keys where rows have those: all float8, row after row
- * without a gap. Of a single row the features are float4, and what follows them is float8 at any multiple of 4 bytes.
+ * A row holds, in this order, without gaps:
  *
- * The column of ones is never stored. Terms are (1, x): those of a linear predictor, whether a model has an intercept
- * or not. What is summed up are products of (1, x, y), the entries.
+ *	 x_1 .. x_p   y   [weight]   [offset]   [key]   [second key]
+ *
+ * All are float8, and rows follow each other without gaps. In a single row the features are float4, and the numbers
+ * after them are float8 at any multiple of 4 bytes.
+ *
+ * The column of ones is never stored. Terms are (1, x), the entries of a linear predictor, whether or not the model has
+ * an intercept. Entries are (1, x, y); their products are summed.
  */
 #ifndef GPUREG_ROW_H
 #define GPUREG_ROW_H
@@ -19,29 +23,29 @@
 
 typedef struct GrRowShape
 {
-	int			nfeatures;		/* p: 1 .. GR_MAX_FEATURES; 0: the response alone */
+	int			nfeatures;		/* p: 1 .. GR_MAX_FEATURES; 0: rows have the response alone */
 	bool		single;			/* the features are float4 */
-	bool		weight;			/* there is one behind the response */
-	bool		offset;			/* there is one behind those */
-	bool		key;			/* an integer behind those, by which a bootstrap draws or rows are grouped */
-	bool		second_key;		/* there is another behind it, by which rows are grouped, too */
+	bool		weight;			/* a weight follows the response */
+	bool		offset;			/* an offset follows the weight */
+	bool		key;			/* an integer key follows: a bootstrap draws by it, or rows are grouped by it */
+	bool		second_key;		/* another integer key follows, by which rows are grouped as well */
 } GrRowShape;
 
-/* Terms of (1, x) */
+/* Returns the number of terms (1, x). */
 GR_HD_CONSTANT int
 gr_nterms(int nfeatures)
 {
 	return nfeatures + 1;
 }
 
-/* Entries of (1, x, y): the order of a Gram matrix */
+/* Returns the number of entries (1, x, y), which is the order of a Gram matrix. */
 GR_HD_CONSTANT int
 gr_norder(int nfeatures)
 {
 	return nfeatures + 2;
 }
 
-/* Numbers of a row, whatever their types: the stride of rows that are not single, in float8 */
+/* Returns the count of numbers in a row, of whatever type. It is the stride, in float8, of rows that are not single. */
 GR_HD int
 gr_row_ncols(GrRowShape shape)
 {
@@ -49,7 +53,7 @@ gr_row_ncols(GrRowShape shape)
 		(shape.second_key ? 1 : 0);
 }
 
-/* Where they are in a row */
+/* Positions of the response, weight, offset and key in a row, counted in numbers. */
 GR_HD int
 gr_response_at(GrRowShape shape)
 {
@@ -74,28 +78,28 @@ gr_key_at(GrRowShape shape)
 	return gr_row_ncols(shape) - (shape.second_key ? 2 : 1);
 }
 
-/* Of a row that is not single */
+/* Returns the response of a row that is not single. */
 GR_HD double
 gr_row_response(const double *row, GrRowShape shape)
 {
 	return row[gr_response_at(shape)];
 }
 
-/* 1 where rows have none */
+/* Returns the weight of a row that is not single; 1 if rows have no weights. */
 GR_HD double
 gr_row_weight(const double *row, GrRowShape shape)
 {
 	return shape.weight ? row[gr_weight_at(shape)] : 1.0;
 }
 
-/* 0 where rows have none */
+/* Returns the offset of a row that is not single; 0 if rows have no offsets. */
 GR_HD double
 gr_row_offset(const double *row, GrRowShape shape)
 {
 	return shape.offset ? row[gr_offset_at(shape)] : 0.0;
 }
 
-/* Bytes of a row */
+/* Returns the bytes of a row. */
 GR_HD size_t
 gr_row_nbytes(GrRowShape shape)
 {
@@ -111,7 +115,7 @@ gr_same_shape(GrRowShape a, GrRowShape b)
 		a.key == b.key && a.second_key == b.second_key;
 }
 
-/* The same rows as float8 */
+/* Returns the shape of the same rows with float8 features. */
 GR_HD GrRowShape
 gr_wide_shape(GrRowShape shape)
 {
@@ -119,7 +123,7 @@ gr_wide_shape(GrRowShape shape)
 	return shape;
 }
 
-/* Rows of features and the response, as float8 */
+/* Returns the shape of rows of float8 features and a response. */
 GR_HD GrRowShape
 gr_plain_shape(int nfeatures)
 {

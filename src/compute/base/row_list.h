@@ -1,5 +1,6 @@
 /*
- * row_list.h: rows in memory, as a list of chunks. Whoever makes a chunk chooses its memory and its capacity.
+ * row_list.h: rows in memory as a list of chunks, for callers that do not know the number of rows in advance (the CPU
+ * backend, spools, sources of rows). The caller allocates and frees the chunks and chooses their capacity.
  */
 #ifndef GPUREG_ROW_LIST_H
 #define GPUREG_ROW_LIST_H
@@ -12,17 +13,17 @@ typedef struct GrRowChunk
 {
 	struct GrRowChunk *next;
 	int64_t		nrows;
-	int64_t		capacity;		/* rows that there is room for */
+	int64_t		capacity;		/* rows that fit */
 	double		rows[];
 } GrRowChunk;
 
 typedef struct GrRowList
 {
 	GrRowChunk *first;
-	GrRowChunk *last;			/* takes the next row; chunks after it are empty */
+	GrRowChunk *last;			/* receives the next row; chunks after it are empty */
 } GrRowList;
 
-/* Returns the bytes of a chunk with room for capacity rows. */
+/* Returns the bytes of a chunk for capacity rows. */
 static inline size_t
 gr_row_chunk_nbytes(size_t capacity, size_t row_nbytes)
 {
@@ -36,7 +37,7 @@ gr_row_list_is_full(const GrRowList *list)
 	return list->last == NULL || list->last->nrows == list->last->capacity;
 }
 
-/* Appends memory of gr_row_chunk_nbytes() as an empty chunk, which takes the next row. */
+/* Appends memory, of gr_row_chunk_nbytes() bytes, to the list as an empty chunk that receives the next row. */
 static inline void
 gr_row_list_append(GrRowList *list, void *memory, int64_t capacity)
 {
@@ -52,7 +53,7 @@ gr_row_list_append(GrRowList *list, void *memory, int64_t capacity)
 	list->last = chunk;
 }
 
-/* Returns the place for the next row, which has ncols numbers. The list is not full. */
+/* Returns the address of the next row, which has ncols numbers. The list must not be full. */
 static inline double *
 gr_row_list_next(const GrRowList *list, size_t ncols)
 {

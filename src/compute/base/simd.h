@@ -1,5 +1,6 @@
 /*
- * simd.h: kernels that are written once and compiled for every kind of vectors that a processor may have.
+ * simd.h: compiles a kernel, written once, for every vector width that a processor may have. First used by the CPU
+ * backend's kernels (kernels_cpu.c).
  *
  * A file with kernels is a template, written in the vocabulary of simd_target.h. Its module defines SIMD_TEMPLATE, the
  * template's name, and includes this header once per template:
@@ -8,12 +9,13 @@
  *	 #include "compute/base/simd.h"
  *
  * The template is compiled for AVX-512 (8 lanes of float8), AVX2 with FMA (4), NEON (2) and one lane, as far as the
- * processor's family has them. Each time it ends in a constant table of its functions, NAME(table). SIMD_CHOOSE() then
+ * processor's family has them. Each compilation ends in a constant table of its functions, NAME(table). SIMD_CHOOSE()
  * picks the table for the processor that runs.
  *
- * A template decides whether its results depend on the lanes. Nearly all give the same bits on every target: a sum has
- * a fixed number of parts, or lanes are separate problems. The exceptions are the passes of step_cpu.h in float8, whose
- * sums have as many parts as there are lanes, and the sums of boot_cpu.h on a processor without fused operations.
+ * A template decides whether its results depend on the lanes. Nearly all give the same bits on every target, because a
+ * sum has a fixed number of partial sums, or because lanes are separate problems. The exceptions are the float8 passes
+ * of step_cpu.h, which have one partial sum per lane, and the sums of boot_cpu.h on a processor without fused
+ * operations.
  */
 #ifndef GPUREG_SIMD_H
 #define GPUREG_SIMD_H
@@ -29,7 +31,7 @@
 #define SIMD_AVX2 3
 #define SIMD_AVX512 4
 
-/* SIMD_CHOOSE(table, max_lanes): the address of the widest table that this processor has, of at most max_lanes lanes */
+/* SIMD_CHOOSE(table, max_lanes): address of the widest table of at most max_lanes lanes that this processor can run */
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
@@ -38,7 +40,7 @@
 	 (max_lanes) >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &table##_avx2 : \
 	 &table##_plain)
 
-/* MASK_N(n) of simd_target.h loads the four entries from 4 - n on. */
+/* MASK_N(n) of simd_target.h loads four entries, from index 4 - n on. */
 static const int64_t gr_lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 
 static inline __attribute__((target("avx2"))) double
@@ -49,7 +51,10 @@ gr_sum_avx2(__m256d v)
 	return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
 }
 
-/* Writes four values of each of four rows, less their shift, into four columns; rows are ncols values apart. */
+/*
+ * Writes four values of each of four rows, minus their shifts, into four columns. Rows are ncols values apart, columns
+ * pitch values.
+ */
 static inline __attribute__((target("avx2"))) void
 gr_transpose_avx2(double *to, size_t pitch, const double *from, size_t ncols, const double *shift)
 {
@@ -73,7 +78,10 @@ gr_transpose_avx2(double *to, size_t pitch, const double *from, size_t ncols, co
 
 #define SIMD_CHOOSE(table, max_lanes) ((max_lanes) >= 2 ? &table##_neon : &table##_plain)
 
-/* Writes two values of each of two rows, less their shift, into two columns; rows are ncols values apart. */
+/*
+ * Writes two values of each of two rows, minus their shifts, into two columns. Rows are ncols values apart, columns
+ * pitch values.
+ */
 static inline void
 gr_transpose_neon(double *to, size_t pitch, const double *from, size_t ncols, const double *shift)
 {

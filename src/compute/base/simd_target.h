@@ -1,37 +1,38 @@
 /*
- * simd_target.h: the vocabulary of vectors for one target, SIMD_TARGET, in place of that of the target before. simd.h
- * alone includes it. Without SIMD_TARGET the vocabulary goes.
+ * simd_target.h: defines the vocabulary of vector operations for one target, SIMD_TARGET, and undefines that of the
+ * target before. Only simd.h includes it. Without SIMD_TARGET it only undefines.
  *
- *	 NAME(f)                             the name of function f for the target
- *	 TARGET                              the attribute of the target's functions, or nothing
+ *	 NAME(f)                             name of function f for the target
+ *	 TARGET                              attribute of the target's functions, or nothing
  *	 V_LANES                             lanes of a vector: 8, 4, 2 or 1
  *	 V, U                                vectors of float8, of unsigned 64-bit integers
  *
- * Arithmetic is IEEE's, lane by lane, so that bits don't depend on the target; V_MLA(), V_SUM() and V_IF_NEGATIVE() are
- * the exceptions, as said there.
+ * Arithmetic is IEEE's, lane by lane, so bits do not depend on the target. The exceptions are V_MLA(), V_SUM() and
+ * V_IF_NEGATIVE(), as noted there.
  *
  *	 V_ZERO() V_SET1(s)                  all lanes 0, all lanes s
  *	 V_LOAD(p) V_STORE(p, v)             from and to memory, aligned or not
- *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)   the first n lanes alone, 1 <= n <= V_LANES
- *	 V_LOAD_FLOAT4(p)                    V_LANES float4, as float8
+ *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)   the first n lanes only, 1 <= n <= V_LANES
+ *	 V_LOAD_FLOAT4(p)                    V_LANES float4, converted to float8
  *	 V_ADD(a, b) V_SUB(a, b) V_MUL(a, b) V_DIV(a, b) V_SQRT(a) V_ABS(a)
  *	 V_FMA(a, b, c) V_FMS(a, b, c)       a b + c, a b - c, rounded once
  *	 V_MLA(a, b, c)                      a b + c, rounded once or twice, whichever is faster on the target
- *	 V_DIFF(a, b, one)                   a - b, by a fused operation with one, a vector of 1, if that may be faster
- *	 V_SUM(a)                            the sum of all lanes, in an order that is the target's
+ *	 V_DIFF(a, b, one)                   a - b, as a fused operation with one, a vector of 1, where that may be faster
+ *	 V_SUM(a)                            sum of all lanes, in an order that depends on the target
  *	 V_MIN(a, b) V_MAX(a, b)             b where a or b is not a number
  *	 V_IF_NEGATIVE(m, a, b)              a where m < 0, b where m > 0, either where m = 0
- *	 V_FILL_N(v, n, fill)                the first n lanes of v, the others of fill
+ *	 V_FILL_N(v, n, fill)                first n lanes from v, the other lanes from fill
  *	 V_COUNT_ABOVE(a, b)                 number of lanes with a > b
- *	 V_SHIFT_TO_EXPONENT(v)              the bits of v, shifted left by 52
+ *	 V_SHIFT_TO_EXPONENT(v)              bits of v, shifted left by 52
  *	 V_HOLD(v)                           keeps v in a register, so that v is not loaded again at every use
  *	 V_BLOCK                             rows and columns that V_TRANSPOSE() moves
- *	 V_TRANSPOSE(to, pitch, from, ncols, shift)   V_BLOCK rows of V_BLOCK values, less their shift, into columns
+ *	 V_TRANSPOSE(to, pitch, from, ncols, shift)   V_BLOCK rows of V_BLOCK values, minus their shift, into columns
  *
  *	 U_SET1(x) U_LOAD(p) U_STORE(p, u) U_XOR(a, b)
- *	 U_HIGH(a) U_LOW(a)                  the upper, the lower 32 bits of each lane
- *	 U_MUL(a, b)                         the products of the lanes' lower 32 bits
- *	 U_COUNT(c, a, m) U_ANY(a, m)        c + 1 where a >= m, else c; is any lane a >= m? a < 2^63, 0 < m < 2^63
+ *	 U_HIGH(a) U_LOW(a)                  upper, lower 32 bits of each lane
+ *	 U_MUL(a, b)                         products of the lanes' lower 32 bits
+ *	 U_COUNT(c, a, m)                    c + 1 where a >= m, else c; a < 2^63, 0 < m < 2^63
+ *	 U_ANY(a, m)                         true if any lane of a is >= m; a < 2^63, 0 < m < 2^63
  *	 U_FLOAT(c)                          integers below 2^52 as float8
  */
 #undef NAME

@@ -1,5 +1,6 @@
 /*
- * thread.h: what more than one place asks of POSIX threads: one that no signal comes to, and waits that end.
+ * thread.h: POSIX threads as every module here starts them, with all signals blocked, and deadlines on a monotonic
+ * clock. The consumer of a ring and a device service start theirs here.
  */
 #ifndef GPUREG_THREAD_H
 #define GPUREG_THREAD_H
@@ -11,12 +12,12 @@
 #include <time.h>
 
 /*
- * Waits go by the clock that nobody sets, or one that is set back would make them long: sem_clockwait() and its like
- * of glibc 2.31.
+ * Clock of all waits. Unlike the clock of the day it is never set back, which would lengthen a wait. sem_clockwait()
+ * and similar functions of glibc 2.31 accept it.
  */
 #define GR_CLOCK CLOCK_MONOTONIC
 
-/* So many ns from now, less than a second */
+/* Returns the time ns nanoseconds from now on GR_CLOCK; ns: less than a second. */
 static inline struct timespec
 gr_deadline(int64_t ns)
 {
@@ -32,7 +33,7 @@ gr_deadline(int64_t ns)
 	return until;
 }
 
-/* Seconds on that clock */
+/* Returns the seconds on GR_CLOCK. */
 static inline double
 gr_seconds(void)
 {
@@ -42,7 +43,10 @@ gr_seconds(void)
 	return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
-/* pthread_create(), of a thread that has all signals blocked: they are the caller's, where the server's handlers are */
+/*
+ * pthread_create() for a thread with all signals blocked, so that signals reach the caller's thread, where the server's
+ * handlers run. Returns 0 or an error number.
+ */
 static inline int
 gr_thread_create(pthread_t *thread, void *(*function) (void *), void *arg)
 {

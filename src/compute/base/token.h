@@ -1,5 +1,6 @@
 /*
- * token.h: what the readers of formulas and of filters share: characters and names as SQL has them.
+ * token.h: characters and names as SQL has them, for the parsers of formulas (formula.c) and row filters
+ * (row_filter.c).
  */
 #ifndef GPUREG_TOKEN_H
 #define GPUREG_TOKEN_H
@@ -19,7 +20,7 @@ gr_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Bytes from 128 on are letters, as the server takes them. */
+/* Like the server, takes bytes from 128 on as letters. */
 static inline bool
 gr_begins_name(char c)
 {
@@ -32,7 +33,10 @@ gr_goes_on_name(char c)
 	return gr_begins_name(c) || gr_is_digit(c) || c == '$';
 }
 
-/* The end of what begins there with a quote, which is doubled within; 0: it has none */
+/*
+ * Returns the position after the quoted text that begins at text[at]; a doubled quote stands for the quote itself.
+ * Returns 0 if there is no closing quote.
+ */
 static inline size_t
 gr_end_of_quoted(const char *text, size_t nbytes, size_t at)
 {
@@ -49,7 +53,7 @@ gr_end_of_quoted(const char *text, size_t nbytes, size_t at)
 	return 0;
 }
 
-/* Is this name, of n bytes, that one? Quoted ones are as they are, others are folded. */
+/* True if the token text, of n bytes, equals name. Quoted tokens are compared as they are, others in lower case. */
 static inline bool
 gr_is_named(const char *text, size_t n, bool quoted, const char *name)
 {
