@@ -11,33 +11,32 @@
 #include "compute/linalg/gram_shift.h"
 #include "compute/linear/ols.h"
 
-/* Features that are further from 0 than so many of their spreads are taken about their means. */
+/* A feature is centred if its mean is more than this many standard deviations from 0. */
 #define FAR_SPREADS 4.0
 
-/* What the last step of a lambda may leave: a share of the linear predictor's spread, as rows weigh in the step */
+/* Error that the last step of a lambda may leave, as a share of the linear predictor's standard deviation. */
 #define LEFT_MAX 1e-12
-/* Steps as short as rounding makes them end a lambda, whatever they leave. */
+/* A step as short as this, the size of rounding, ends a lambda. */
 #define LENGTH_ROUNDING 1e-13
-/* Of a set of features whose least pivot is above this share, a FAST pass tells the minimum to some 1e-13. */
+/* If the features' least pivot is above this share, a FAST pass determines the minimum to about 1e-13. */
 #define PIVOT_FAST 1e-3
-/* An objective that is higher by such a share isn't. */
+/* An objective that is higher by at most this share counts as equal. */
 #define OBJECTIVE_ROUNDING 1e-12
 
-/* Halvings of a step that is too long, on end */
+/* Most halvings of one step */
 #define HALVINGS_MAX 40
 
-/* Where so much is explained and steps are still so long, rows are separated, and what isn't penalised runs off. */
+/* Rows count as separated if this share of the deviance is explained and steps are still longer than LONG_STEP. */
 #define SEPARATED (1 - 1e-10)
 #define LONG_STEP 0.25
 
-/* glmnet's, for this family: a path ends where so little more is explained, not a share of what is. */
+/* glmnet's rule for this family: a path ends once a step explains less than this much more of the deviance. */
 #define LEAST_GAIN 1e-5
 
 /*
  * Memory
  */
 
-/* Carves the path's arrays. */
 static void
 carve_path(GrLogitPath *path, const GrLogitPathOptions *options, GrArena *arena)
 {
@@ -99,7 +98,7 @@ gr_logit_path_begin(GrLogitPath *path, const GrLogitPathOptions *options, void *
 	ask(path, GR_PASS_EXACT);
 }
 
-/* The triangle of the sums at the anchor */
+/* Returns the triangle of the sums at the anchor. */
 static inline GrDDVector
 gram_of(const GrLogitPath *path)
 {
@@ -124,7 +123,10 @@ take_exact(GrLogitPath *path)
 	path->square = path->gram.hi[gr_triangle(t + 1) - 1];
 }
 
-/* ... and from a FAST one, which doesn't tell the working residuals' squares: those of an EXACT pass will do */
+/*
+ * Takes X'WX and X'r from a FAST pass. The squares of the working residuals, which it lacks, are those of the last
+ * EXACT pass.
+ */
 static void
 take_fast(GrLogitPath *path)
 {
@@ -138,7 +140,7 @@ take_fast(GrLogitPath *path)
 	path->gram.hi[gr_triangle(t + 1) - 1] = path->square;
 }
 
-/* The working response is X beta + r / w: its products with all follow. */
+/* Adds the working response X beta + r / w to the Gram matrix: its products with all terms and itself. */
 static void
 add_response(GrLogitPath *path)
 {
@@ -162,19 +164,17 @@ add_response(GrLogitPath *path)
 		square = gr_dd_add(square, gr_dd_mul_d(gr_dd_add(product, r), path->anchor[a]));
 		gr_dd_set(gram_of(path), last + a, product);
 	}
-	/* of a FAST pass it is no more than about right, and serves to scale */
+	/* after a FAST pass the square is approximate, and only used for scaling */
 	if (path->rounded && !(square.hi > 0))
 		square = gr_dd(1);
 	gr_dd_set(gram_of(path), last + t, square);
 }
 
-/*
- * The quadratic's minimum
- */
+/* The minimum of the quadratic */
 
 /*
- * At the present lambda, into solved. At an infinite one it is that of a lasso's largest lambda, which nothing that is
- * penalised has entered at, and the path's follows.
+ * Finds the minimum of the anchor's quadratic at the present lambda, into solved. At an infinite lambda, computes
+ * path->largest, and solves at the largest lambda of a lasso, where every penalised coefficient is 0.
  */
 static bool
 solve(GrLogitPath *path, const GrHost *host, GrError *err)
@@ -182,7 +182,7 @@ solve(GrLogitPath *path, const GrHost *host, GrError *err)
 	GrPathOptions options = path->options.net;
 	GrPathPoint point;
 	GrPath		net;
-	GrGram		about_0 = path->gram;	/* the shift is the pass's alone: the path is of the features less it */
+	GrGram		about_0 = path->gram;	/* the shift belongs to the pass; the path is over the shifted features */
 	double		alpha = fmax(options.alpha, GR_PATH_LEAST_ALPHA);
 	double		lambda = path->lambda;
 	int			n = 1;
@@ -210,7 +210,9 @@ solve(GrLogitPath *path, const GrHost *host, GrError *err)
 	return ok;
 }
 
-/* b'X'WX b / the sum of w, of a change of coefficients, or about the mean where the intercept is left out */
+/*
+ * Returns b'X'WX b / sum of w. centred: leaves out the intercept's entry and, if the model has an intercept, centres X.
+ */
 static double
 spread(const GrLogitPath *path, const double *b, bool centred)
 {
@@ -233,7 +235,7 @@ spread(const GrLogitPath *path, const double *b, bool centred)
 	return sum > 0 ? sum / path->gram.hi[0] : 0;
 }
 
-/* N times the penalty of coefficients, but at an infinite lambda, where there are none that have one */
+/* Returns N times the penalty of b. At an infinite lambda no penalised coefficient is nonzero, and the penalty is 0. */
 static double
 penalty_of(const GrLogitPath *path, const double *b)
 {
@@ -253,7 +255,10 @@ explained(const GrLogitPath *path)
 	return path->null_deviance > 0 ? 1 - path->deviance / path->null_deviance : 0;
 }
 
-/* The present lambda ends with what was solved, whose deviance the anchor's quadratic tells. */
+/*
+ * Ends the present lambda with the solved coefficients, or the anchor's if not converged. The deviance follows from the
+ * anchor's quadratic.
+ */
 static void
 end_lambda(GrLogitPath *path, bool converged)
 {
@@ -290,7 +295,10 @@ end_lambda(GrLogitPath *path, bool converged)
 	path->wants_pass = false;
 }
 
-/* The quadratic has no minimum that could be found, of float8 sums or where the weights leave float8's range. */
+/*
+ * Handles a quadratic without a minimum in float8's range: asks for an EXACT pass after a FAST one, else ends the
+ * lambda without convergence. Returns false and keeps err if it is another error or comes before the first step.
+ */
 static bool
 go_on_unsolved(GrLogitPath *path, GrError *err)
 {
@@ -307,7 +315,7 @@ go_on_unsolved(GrLogitPath *path, GrError *err)
 	return true;
 }
 
-/* From the anchor's quadratic: the present lambda's minimum, or where the next pass is to be */
+/* Solves the anchor's quadratic, and either ends the present lambda or asks for the next pass. */
 static bool
 improve(GrLogitPath *path, const GrHost *host, GrError *err)
 {
@@ -339,16 +347,14 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 	path->length = length;
 	memcpy(path->beta, path->solved, (size_t) (path->p + 1) * sizeof(double));
 	path->nhalvings = 0;
-	/* what the next step will leave says whether it is the last one */
+	/* FAST unless the next step is expected to be the last one */
 	ask(path, fast || path->curvature * left * left > LEFT_MAX * size ? GR_PASS_FAST : GR_PASS_EXACT);
 	return true;
 }
 
-/*
- * The first pass, at 0
- */
+/* The first pass, at beta = 0 */
 
-/* s_j and the penalties, of sums whose weights are all the same share of the rows' */
+/* Sets s_j and the penalties, from sums at beta = 0, where every row's w is a quarter of its weight. */
 static void
 find_deviations(GrLogitPath *path)
 {
@@ -371,8 +377,8 @@ find_deviations(GrLogitPath *path)
 }
 
 /*
- * From the sums at 0, where w is 1/4 and r is y - 1/2 times a row's weight, those at the model of the intercept alone:
- * w becomes m (1 - m), r becomes y - m, m being the mean. Its deviance is that at 0 less what the intercept explains.
+ * Converts the sums at beta = 0, where w = 1/4 and r = y - 1/2 (times a row's weight), to those at the intercept-only
+ * model of mean m: w = m (1 - m), r = y - m. Its deviance is that at 0 minus what the intercept explains.
  */
 static void
 move_to_mean(GrLogitPath *path)
@@ -380,7 +386,7 @@ move_to_mean(GrLogitPath *path)
 	int64_t		t = gr_nterms(path->p);
 	int64_t		last = gr_triangle(t);
 	GrDD		total = gr_dd_get(gram_of(path), 0);
-	/* the mean less 1/2 */
+	/* the mean minus 1/2 */
 	GrDD		away = gr_dd_div(gr_dd_get(gram_of(path), last), gr_dd_scale(total, 4));
 	GrDD		share = gr_dd_sub(gr_dd(1), gr_dd_scale(gr_dd_mul(away, away), 4));
 	double		mean = 0.5 + away.hi;
@@ -432,11 +438,12 @@ take_first(GrLogitPath *path, const GrHost *host, GrError *err)
 	return improve(path, host, err);
 }
 
-/*
- * All others
- */
+/* Further passes */
 
-/* Half the way back to the anchor; false: that was tried often enough */
+/*
+ * Moves beta half the way back to the anchor, and asks for a pass. Returns false if the limits of halvings or passes
+ * are reached.
+ */
 static bool
 halve(GrLogitPath *path)
 {
@@ -444,7 +451,7 @@ halve(GrLogitPath *path)
 		return false;
 	for (int j = 0; j <= path->p; j++)
 		path->beta[j] = path->anchor[j] + 0.5 * (path->beta[j] - path->anchor[j]);
-	/* the next one's length says nothing of how what is left shrinks */
+	/* a halved step's length says nothing about convergence */
 	path->length = 0;
 	ask(path, GR_PASS_FAST);
 	return true;
@@ -491,7 +498,7 @@ gr_logit_path_go_to(GrLogitPath *path, double lambda, const GrHost *host, GrErro
 	path->lambda = lambda;
 	path->length = 0;
 	path->nsteps = 0;
-	/* nothing follows from where it ran off to */
+	/* no later lambda is fitted after one that did not converge */
 	if (!path->converged)
 	{
 		path->point.lambda = lambda;

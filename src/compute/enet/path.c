@@ -1,5 +1,5 @@
 /*
- * path.c: elastic nets from a Gram matrix: what is standardised and penalised, and the path; see path.h.
+ * path.c: elastic nets from a Gram matrix: standardisation, penalties and the path over lambda; see path.h.
  */
 #include "compute/enet/path.h"
 
@@ -12,25 +12,28 @@
 #include "compute/linear/ols.h"
 
 /*
- * From one lambda to another that is less than this share of it, or from none, the way is through some between, so that
- * few features enter at a time.
+ * A step to less than LEAST_RATIO times the present lambda goes through intermediate ones, each BETWEEN_RATIO times the
+ * one before, so that few features enter at a time.
  */
 #define LEAST_RATIO 0.8
 #define BETWEEN_RATIO 0.9
-/* of the largest lambda: below, the next one is gone to at once */
+/* Below this share of the lambda that a step began at there are no intermediate ones. */
 #define LEAST_BETWEEN 1e-6
 
-/* Gradients are right to this share of a feature's length and that of what the response is made of. */
+/* Error of gradients, as a share of a feature's length times that of the terms of the response. */
 #define GRADIENT_ROUNDING 0x1p-84
 
-/* Of so few features the factor is in double-double from the beginning, unless it is made anew at each lambda. */
+/*
+ * Up to this many features the factor is in double-double from the beginning, if alpha is 1. (With other alphas the
+ * factor is computed again at each lambda.)
+ */
 #define MOST_EXACT 16
 
-/* The tolerances where sums are of float8 */
+/* Tolerances for sums of float8 precision */
 #define ROUNDED_ALIAS_TOLERANCE 1e-11
 #define ROUNDED_GRADIENT 0x1p-46
 
-#define NVECTORS 15				/* of double-double, of p + 2 each and zeros */
+#define NVECTORS 15				/* double-double vectors of p + 2 entries, padded with zeros */
 
 static GrDD
 square_root(GrDD a)
@@ -47,7 +50,6 @@ square_root(GrDD a)
  * Workspace
  */
 
-/* Carves the arrays of a path over p features. */
 static void
 carve_path(GrPath *path, int64_t p, bool intercept, GrArena *arena)
 {
@@ -103,7 +105,7 @@ gr_path_workspace_nbytes(int nfeatures, bool intercept)
  * Opening
  */
 
-/* The sums that are solved: the caller's, which have any shift in the intercept, or, without one, such about 0 */
+/* Sets path->gram: the caller's sums, about any shift, if there is an intercept; otherwise a copy about 0. */
 static bool
 take_sums(GrPath *path, const GrGram *gram, GrError *err)
 {
@@ -128,7 +130,10 @@ gr_path_spread(const GrGram *gram, int k)
 	return spread.hi > rounding ? spread : gr_dd(0);
 }
 
-/* Sums, sums of squares, products with the response, scaled so that the squares are from 1 to 4 */
+/*
+ * Sets the sum, sum of squares and product with the response of column k, and its scale, which brings the square into 1
+ * .. 4. Fails with GR_OUT_OF_RANGE.
+ */
 static bool
 scale_column(GrPath *path, int k, GrError *err)
 {
@@ -152,7 +157,7 @@ scale_column(GrPath *path, int k, GrError *err)
 	return true;
 }
 
-/* The standard deviation of column k, scaled as it is; 0 of one that doesn't vary */
+/* Returns the scaled standard deviation of column k; 0 if the column does not vary. */
 static GrDD
 deviation_of(const GrPath *path, const GrPathOptions *options, const GrGram *gram, int k)
 {
@@ -165,8 +170,8 @@ deviation_of(const GrPath *path, const GrPathOptions *options, const GrGram *gra
 }
 
 /*
- * The unit by which glmnet divides the response, scaled as it is: its standard deviation or, without an intercept, the
- * root of its mean square. It is 0 if the response is constant, or 0 in all rows.
+ * Returns s_y, scaled: the response's standard deviation or, without an intercept, the root of its mean square. 0 if
+ * the response is constant, or 0 in all rows.
  */
 static GrDD
 response_unit(const GrPath *path, const GrPathOptions *options, const GrGram *gram)
@@ -176,7 +181,7 @@ response_unit(const GrPath *path, const GrPathOptions *options, const GrGram *gr
 	return square_root(gr_dd_div(gr_dd_get(path->diagonal, path->p), path->total));
 }
 
-/* The penalties at a lambda of 1: pf N s_j, and pf N s_j^2 / s_y */
+/* Sets the penalties at a lambda of 1: unit1 = pf N s_j, unit2 = pf N s_j^2 / s_y. */
 static void
 set_units(GrPath *path, const GrPathOptions *options, const GrGram *gram)
 {
@@ -211,7 +216,7 @@ set_units(GrPath *path, const GrPathOptions *options, const GrGram *gram)
 	}
 }
 
-/* Products with the response, centred and scaled, which the gradient is at coefficients of 0 */
+/* Centres and scales the products with the response, which are the gradient at coefficients of 0. */
 static void
 set_products(GrPath *path)
 {
@@ -262,11 +267,9 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const GrGram *gram, voi
 	return true;
 }
 
-/*
- * Going along
- */
+/* The path */
 
-/* lambda: scaled */
+/* Sets penalty1 and penalty2 for a scaled lambda. */
 static void
 set_penalties(GrPath *path, double lambda)
 {
@@ -295,16 +298,19 @@ gr_path_resume(GrPath *path, double lambda, const double *coef, GrError *err)
 {
 	int			p = path->p;
 
-	/* at infinity the penalties are as the path was opened */
+	/* an infinite lambda keeps the penalties of gr_path_open() */
 	if (!isinf(lambda))
 		set_penalties(path, lambda * path->scale[p]);
-	/* of no use before the first step */
+	/* residual serves as room: it is not used before the first step */
 	for (int j = 0; j < p; j++)
 		path->residual.hi[j] = coef[j] * path->scale[p] / path->scale[j];
 	return gr_path_begin_at(path, path->residual.hi, err);
 }
 
-/* The least lambda, scaled, without a nonzero coefficient that is penalised; that of an alpha below the least one */
+/*
+ * Returns the least scaled lambda at which every penalised coefficient is 0, for an alpha of at least
+ * GR_PATH_LEAST_ALPHA.
+ */
 static double
 largest_lambda(const GrPath *path)
 {
@@ -318,11 +324,11 @@ largest_lambda(const GrPath *path)
 		if (path->usable[j] && unit.hi > 0)
 			largest = fmax(largest, fabs(gr_dd_to_double(gr_dd_div(gr_dd_get(path->gradient, j), unit))));
 	}
-	/* so that rounding leaves none */
+	/* so that rounding makes no coefficient nonzero */
 	return largest > 0 ? nextafter(largest, INFINITY) : 0;
 }
 
-/* The same, once those that aren't penalised have been fitted */
+/* Fits the features that are not penalised, and sets *largest to largest_lambda(). */
 static bool
 find_largest_lambda(GrPath *path, double *largest, GrError *err)
 {
@@ -341,7 +347,7 @@ gr_path_grid(GrPath *path, double min_ratio, int *n, double *lambda, GrError *er
 
 	if (!find_largest_lambda(path, &largest, err))
 		return false;
-	/* a response that the features don't tell anything of */
+	/* the response does not depend on the features */
 	if (largest == 0)
 		*n = 1;
 	for (int k = 0; k < *n; k++)
@@ -349,7 +355,7 @@ gr_path_grid(GrPath *path, double min_ratio, int *n, double *lambda, GrError *er
 	return true;
 }
 
-/* To lambda, by steps that aren't too far */
+/* Moves to a scaled lambda through intermediate ones. */
 static bool
 approach(GrPath *path, double lambda, GrError *err)
 {
@@ -373,7 +379,7 @@ approach(GrPath *path, double lambda, GrError *err)
 	return go_to(path, lambda, err);
 }
 
-/* The intercept and coefficients on the columns' own scale */
+/* Writes the intercept, if there is one, and the coefficients, on the columns' own scale. */
 static bool
 give_coefficients(const GrPath *path, double *coef, GrError *err)
 {
@@ -418,7 +424,7 @@ gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrEr
 	if (!approach(path, lambda * path->scale[p], err))
 		return false;
 	*point = (GrPathPoint) {.lambda = lambda};
-	/* y'y - b'X'(y + (y - Xb)) */
+	/* RSS = y'y - b'X'(y + (y - Xb)) */
 	for (int i = 0; i < path->nactive; i++)
 	{
 		int			j = path->active[i];

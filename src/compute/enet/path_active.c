@@ -1,49 +1,59 @@
 /*
- * path_active.c: the minimum of an elastic net at one lambda, from that at another; see path.h.
+ * path_active.c: the active set of an elastic net: moves from the minimum at one lambda to that at another; see path.h.
  */
 #include <math.h>
 #include <string.h>
 
 #include "compute/enet/path.h"
 
-/* Rounds at a lambda: a multiple of the features, and some. A matrix of products needs far fewer. */
+/* Most rounds at a lambda: LEAST_ROUNDS plus this many per feature. A matrix of cross products needs far fewer. */
 #define ROUNDS_PER_FEATURE 20
 #define LEAST_ROUNDS 1000
 
-/* An entry in double-double's share of the time between two polls; see GrPoll */
+/* Work units of an entry in double-double; see GrPoll. */
 #define ENTRY_WORK 1
 
-/* Of its own square, a feature has at least this left in a factor in float8, else that is made in double-double. */
+/* The factor is in double-double if a feature's pivot in float8 is less than this share of its square. */
 #define LEAST_QUICK 1e-7
 
-/* Refinements at a lambda, after which likewise */
+/* The factor is in double-double if conditions are not met after this many refinements at a lambda. */
 #define MOST_EVALUATIONS 12
 
-/* What a sum of products loses of each term, and how many roundings there are beside those of the terms */
+/*
+ * Relative rounding of each term of a sum in float8 and in double-double, and the number of roundings beside the
+ * terms'.
+ */
 #define QUICK_ROUNDING 0x1p-53
 #define EXACT_ROUNDING 0x1p-101
 #define SOME_ROUNDINGS 8
 
 /*
- * What coefficients may be wrong by, of the size of all, and what gradients in double-double can't tell; see goal_of()
+ * Allowed error of coefficients, as a share of the size of all, and least error of gradients in double-double; see
+ * goal_of().
  */
 #define COEFFICIENT_ROUNDING 0x1p-66
 #define LEAST_GOAL 0x1p-94
 
-/* By so many times what the conditions of the active features lack, another feature's gradient must be too large. */
+/*
+ * While conditions of active features are not met, a feature enters only if its gradient exceeds its penalty by this
+ * multiple of slack.
+ */
 #define CERTAIN 1024.0
 
-/* Of the coefficients' sizes: what these may have changed by since gradients were computed that tell who may enter */
+/*
+ * Gradients of inactive features are computed again if coefficients have changed by more than this share of their
+ * sizes.
+ */
 #define MOST_DRIFT 0x1p-40
 
-/* Must the coefficient keep its sign? */
+/* True if the coefficient of active feature j must keep its sign. */
 static inline bool
 is_constrained(const GrPath *path, int j)
 {
 	return path->penalty1.hi[j] > 0 || path->positive[j];
 }
 
-/* The signed penalty of an active feature */
+/* Returns the penalty of active feature j, with the sign of its coefficient. */
 static inline GrDD
 signed_penalty(const GrPath *path, int j)
 {
@@ -52,7 +62,7 @@ signed_penalty(const GrPath *path, int j)
 	return path->sign[j] < 0 ? gr_dd_neg(penalty) : penalty;
 }
 
-/* The size of what gradients are made of, for a feature of length 1 */
+/* Returns the size of the terms of a gradient, for a feature of length 1. */
 static double
 size_of(const GrPath *path)
 {
@@ -64,8 +74,8 @@ size_of(const GrPath *path)
 }
 
 /*
- * Up to what, for a length of 1, an active feature's condition counts as met: rounding, and with a factor in float8
- * what coefficients don't feel, by the gain that the steps at this lambda had
+ * Returns the residual up to which an active feature's condition counts as met, for a feature of length 1. With a
+ * factor in float8 it may be smaller than the gradients' rounding, so that the coefficients are right.
  */
 static double
 goal_of(const GrPath *path, double size)
@@ -77,7 +87,7 @@ goal_of(const GrPath *path, double size)
 	return goal * size;
 }
 
-/* How far each active coefficient's condition is from being met, by the gradients as they are known */
+/* Computes residual: how far each active feature's condition is from being met, by the gradients as they are known. */
 static void
 compute_residual(GrPath *path)
 {
@@ -92,7 +102,7 @@ compute_residual(GrPath *path)
 	}
 }
 
-/* The active features' gradients, by what their conditions have left */
+/* Sets the gradients of active features from their residuals. */
 static void
 settle(GrPath *path)
 {
@@ -107,7 +117,7 @@ settle(GrPath *path)
 	}
 }
 
-/* Computes both anew; false if the host asked to stop */
+/* Computes the gradients and residuals of active features again. Returns false if the host asked to stop. */
 static bool
 refresh(GrPath *path)
 {
@@ -134,8 +144,8 @@ make_active(GrPath *path, int j)
 }
 
 /*
- * Takes feature j into the factor in double-double; false: it is collinear, and work has its regression on the others
- * but for L'
+ * Appends feature j to the factor in double-double and the active set. Returns false if the feature is collinear; work
+ * is then its regression on the active features, before multiplication with L'^-1.
  */
 static bool
 enter(GrPath *path, int j)
@@ -151,7 +161,10 @@ enter(GrPath *path, int j)
 	return true;
 }
 
-/* Takes n features, at most GR_QUICK_MOST, into the factor in float8; how many, until one had too little left */
+/*
+ * Appends n features, at most GR_QUICK_MOST, to the factor in float8 and the active set. Returns how many were appended
+ * before one had too small a pivot.
+ */
 static int
 enter_quickly(GrPath *path, const int *features, int n)
 {
@@ -180,7 +193,9 @@ enter_quickly(GrPath *path, const int *features, int n)
 	return n;
 }
 
-/* Factors the active set in double-double, of which those that are collinear leave; false if the host asked to stop */
+/*
+ * Factors the active set in double-double. Collinear features leave the set. Returns false if the host asked to stop.
+ */
 static bool
 factor_exactly(GrPath *path)
 {
@@ -227,7 +242,7 @@ gr_path_factor_again(GrPath *path)
 	return true;
 }
 
-/* Takes the feature at place k out, whose coefficient becomes 0 */
+/* Removes the feature at position k of active; its coefficient becomes 0. */
 static void
 leave(GrPath *path, int k)
 {
@@ -254,11 +269,9 @@ leave(GrPath *path, int k)
 	path->drift += left;
 }
 
-/*
- * Going along
- */
+/* Steps */
 
-/* The step that would meet the conditions of the active set; false if the host asked to stop */
+/* Solves for the step that meets the conditions of the active set. Returns false if the host asked to stop. */
 static bool
 solve(GrPath *path)
 {
@@ -275,7 +288,10 @@ solve(GrPath *path)
 	return !gr_poll(&path->poll, path->exact ? 2 * ENTRY_WORK * n * n : n * n / 4);
 }
 
-/* How much of the step can be gone until a coefficient changes its sign: *blocking's; -1: all of it */
+/*
+ * Returns the share of the step up to the first change of sign; *blocking: position of that coefficient, or -1 if the
+ * whole step is possible.
+ */
 static GrDD
 step_length(const GrPath *path, int *blocking)
 {
@@ -304,9 +320,8 @@ step_length(const GrPath *path, int *blocking)
 }
 
 /*
- * Goes along the step, of which the active features' coefficients are changed. What an LDL' solution leaves of its
- * right-hand side is at most some n roundings of the sum over features of its lengths, as those of the factor's rows
- * are the matrix's.
+ * Moves the active coefficients along length times the step. An LDL' solution leaves at most about n roundings of its
+ * right-hand side, times the sum over features of their lengths, as the lengths of the factor's rows are the matrix's.
  */
 static void
 advance(GrPath *path, GrDD length)
@@ -327,7 +342,7 @@ advance(GrPath *path, GrDD length)
 		size += fabs(way.hi) * path->norm[j] * stretch;
 		longest = fmax(longest, stretch);
 		worst = fmax(worst, fabs(path->residual.hi[i]) / path->norm[j]);
-		/* what is left to go grows shorter, and its gradient with it */
+		/* the rest of the step, and its residual, shrink alike */
 		gr_dd_set(path->residual, i, gr_dd_mul(gr_dd_sub(gr_dd(1), length), gr_dd_get(path->residual, i)));
 	}
 	path->slack += rounding * size * longest;
@@ -335,7 +350,7 @@ advance(GrPath *path, GrDD length)
 		path->gain = fmax(path->gain, size / (length.hi * worst));
 }
 
-/* Those just entered whose coefficients would get the other sign leave again: true if there is one. */
+/* Removes features that have just entered and would get the opposite sign. True if there were any. */
 static bool
 leave_newcomers(GrPath *path)
 {
@@ -346,7 +361,7 @@ leave_newcomers(GrPath *path)
 	{
 		int			j = path->active[i];
 
-		/* the step is overwritten when one leaves: they are noted first */
+		/* mark first: removing a feature overwrites the step */
 		if (is_constrained(path, j) && path->b.hi[j] == 0 && !(path->step.hi[i] * path->sign[j] > 0))
 			path->sign[j] = 0, nleaving++;
 	}
@@ -360,7 +375,7 @@ leave_newcomers(GrPath *path)
 	return any;
 }
 
-/* Has an active feature a condition that isn't met? */
+/* True if the condition of an active feature is not met. */
 static bool
 has_residual(const GrPath *path)
 {
@@ -372,9 +387,7 @@ has_residual(const GrPath *path)
 	return false;
 }
 
-/*
- * Solves for the active set, and for what of it is left as coefficients reach 0. False if the host asked to stop
- */
+/* Solves for the active set, removing coefficients that reach 0. Returns false if the host asked to stop. */
 static bool
 descend(GrPath *path)
 {
@@ -401,7 +414,10 @@ descend(GrPath *path)
 	return true;
 }
 
-/* By how much an inactive feature's gradient is above its penalty; 0 where that is within an error */
+/*
+ * Returns by how much the gradient of inactive feature j exceeds its penalty; 0 if that is within error (for a feature
+ * of length 1).
+ */
 static double
 excess(const GrPath *path, int j, double error)
 {
@@ -414,7 +430,10 @@ excess(const GrPath *path, int j, double error)
 	return over.hi > error * path->norm[j] ? over.hi : 0;
 }
 
-/* By how much a feature's gradient is about above its penalty, for a length of 1; very negative if it can't enter */
+/*
+ * Returns the approximate excess of feature j's gradient over its penalty, for a length of 1; -INFINITY if the feature
+ * cannot enter.
+ */
 static double
 about_excess(const GrPath *path, int j)
 {
@@ -426,9 +445,9 @@ about_excess(const GrPath *path, int j)
 }
 
 /*
- * The feature is collinear with the active ones, on which work has its regression, times L': the same fit is had with
- * more of it and other coefficients of theirs, at a lower penalty until one of these is 0, which leaves. False if none
- * is.
+ * Exchanges collinear feature j for an active one. work is the regression of j on the active features, times L'. Moving
+ * weight from these to j keeps the fit and lowers the penalty, until one of their coefficients is 0 and leaves. Returns
+ * false if none reaches 0.
  */
 static bool
 exchange(GrPath *path, int j)
@@ -474,8 +493,8 @@ exchange(GrPath *path, int j)
 }
 
 /*
- * A feature enters that is collinear with those there, for which others leave, or is left out at this lambda. False if
- * the host asked to stop
+ * Lets collinear feature j enter in exchange for others, or skips it at this lambda. Returns false if the host asked to
+ * stop.
  */
 static bool
 enter_collinear(GrPath *path, int j)
@@ -487,14 +506,14 @@ enter_collinear(GrPath *path, int j)
 		if (nleft-- <= 0 || !exchange(path, j))
 		{
 			path->skipped[j] = true;
-			/* what it has got of the others' coefficients is theirs again at the next step */
+			/* the weight that j has taken goes back to the others at the next step */
 			gr_dd_set(path->b, j, gr_dd(0));
 			break;
 		}
 	return refresh(path);
 }
 
-/* Gives features slots, at most GR_QUICK_MOST, and their gradients in double-double. */
+/* Gives features (at most GR_QUICK_MOST) slots, and computes their gradients in double-double. */
 static void
 make_exact(GrPath *path, const int *features, int n)
 {
@@ -503,7 +522,10 @@ make_exact(GrPath *path, const int *features, int n)
 		gr_path_make_exact(path, features[k]);
 }
 
-/* The first n features of the list enter; *any: one has, or in place of others. False if the host asked to stop */
+/*
+ * Lets the first n features of entering enter. *any becomes true if one entered, by exchange or not. Returns false if
+ * the host asked to stop.
+ */
 static bool
 enter_listed(GrPath *path, int n, bool *any)
 {
@@ -541,20 +563,23 @@ enter_listed(GrPath *path, int n, bool *any)
 		if (gr_poll(&path->poll, ENTRY_WORK * (int64_t) path->nactive * path->nactive / 2))
 			return false;
 	}
-	/* an exchange is made between minima of active sets alone */
+	/* exchanges are valid only between minima of active sets */
 	if (*any || collinear < 0)
 		return true;
 	*any = true;
 	return enter_collinear(path, collinear);
 }
 
-/* Chooses those of the list's n features that are above their penalties by more than error; -1: it was stopped */
+/*
+ * Reduces list, of n features, to those whose exact gradients exceed their penalties by more than error. Returns their
+ * number, or -1 if the host asked to stop.
+ */
 static int
 choose_exactly(GrPath *path, int n, double error)
 {
 	int			nchosen = 0;
 
-	/* the gradients of all take a row for each active feature */
+	/* the gradients of all features need one row per active feature */
 	if (n > path->nactive)
 	{
 		if (!gr_path_make_all_exact(path))
@@ -578,8 +603,9 @@ choose_exactly(GrPath *path, int n, double error)
 }
 
 /*
- * The features whose gradients are above their penalties enter; *any: there were some. While the active features'
- * conditions are not met to rounding, those alone enter that are so by far more. False if the host asked to stop
+ * Lets the features enter whose gradients exceed their penalties. *any: true if there were some. While the conditions
+ * of active features are not met to rounding, only features with a much larger excess enter. Returns false if the host
+ * asked to stop.
  */
 static bool
 enter_violators(GrPath *path, bool *any)
@@ -640,14 +666,17 @@ gr_path_minimise(GrPath *path, GrError *err)
 			settle(path);
 			return true;
 		}
-		/* each time what is left is less, by the factor's condition */
+		/* each refinement reduces the residual by about the factor's condition */
 		if (!path->exact && path->nevaluated >= MOST_EVALUATIONS ? !factor_exactly(path) : !refresh(path))
 			return gr_fail(err, GR_CANCELED, 0, "elastic net");
 	}
 	return gr_fail(err, GR_OUT_OF_RANGE, path->p, "%s", "");
 }
 
-/* Takes the n features of the list in, of which none is active; those that are collinear stay out. */
+/*
+ * Appends the first n features of entering to an empty active set; collinear features stay out. Returns false if the
+ * host asked to stop.
+ */
 static bool
 begin_with(GrPath *path, int n)
 {

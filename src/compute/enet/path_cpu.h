@@ -1,10 +1,13 @@
 /*
- * path_cpu.h: the kernels of path_kernels.c, a template of simd.h.
+ * path_cpu.h: the vector kernels of path_kernels.h, a template of simd.h.
  *
- * Every sum has eight parts, of each eighth entry, whatever V_LANES is: the same bits on every processor.
+ * A sum has eight partial sums, each of every eighth entry, for any V_LANES: the bits are the same on every processor.
+ *
+ *    k:     0  1  2  3  4  5  6  7 | 8  9 ...
+ *    part:  0  1  2  3  4  5  6  7 | 0  1 ...
  */
 
-/* out[r] = sum over k < n, a multiple of 8, of rows[r][k] x[k], of eight rows */
+/* out[r] = sum over k < n of rows[r][k] x[k], for eight rows; n is a multiple of 8. */
 TARGET static void
 NAME(dots) (double *out, const double *const *rows, const double *x, int64_t n)
 {
@@ -34,7 +37,7 @@ NAME(dots) (double *out, const double *const *rows, const double *x, int64_t n)
 			((lanes[r][1] + lanes[r][5]) + (lanes[r][3] + lanes[r][7]));
 }
 
-/* x[k] -= sum over eight rows of rows[r][k] c[r], for k < n, a multiple of 8 */
+/* x[k] -= sum over r < 8 of rows[r][k] c[r], for k < n; n is a multiple of 8. */
 TARGET static void
 NAME(subtract) (double *x, const double *const *rows, const double *c, int64_t n)
 {
@@ -55,8 +58,8 @@ NAME(subtract) (double *x, const double *const *rows, const double *c, int64_t n
 }
 
 /*
- * (hi, lo) += (a + a_lo)(b + b_lo), where lo is left to grow. TwoSum's differences are exact, so that what the sum and
- * the product lose is one difference and one a b - t, rounded once, as in kernels_cpu.h.
+ * (hi, lo) += (a + a_lo)(b + b_lo), without normalising lo. TwoSum's differences are exact, so the errors of the sum
+ * and the product are one difference and one a b - t, rounded once, as in kernels_cpu.h.
  */
 #define ADD_PRODUCT(hi, lo, a, a_lo, b, b_lo) do { \
 	V s_ = V_ADD(hi, V_MUL(a, b)); \
@@ -66,7 +69,10 @@ NAME(subtract) (double *x, const double *const *rows, const double *c, int64_t n
 	hi = s_; \
 } while (0)
 
-/* Of four rows of the triangle from row t on: the rows' products with b; and what the rows above have of theirs */
+/*
+ * For rows t .. t + 3 of the triangle: subtracts their products with b from y[t ..], and what they contribute, as
+ * columns, to the entries above them.
+ */
 TARGET static void
 NAME(subtract_rows) (double *y_hi, double *y_lo, const double *hi, const double *lo, const double *b_hi,
 					 const double *b_lo, int64_t t)
@@ -125,7 +131,7 @@ NAME(subtract_rows) (double *y_hi, double *y_lo, const double *hi, const double 
 		}
 }
 
-/* y -= C b for a symmetric C, of whose triangle the rows below the diagonal are given, as gr_path_row_at() has them */
+/* y -= C b for a symmetric C, given as the triangle's rows below the diagonal, laid out by gr_path_row_at(). */
 TARGET static void
 NAME(subtract_symmetric) (double *y_hi, double *y_lo, const double *hi, const double *lo, const double *b_hi,
 						  const double *b_lo, int64_t n)

@@ -3,14 +3,17 @@
  */
 #include "compute/enet/path_dd.h"
 
-/* Without contraction, and with every product's error from an exact fma, the versions give the same bits. */
+/*
+ * Compiled for several processors. All give the same bits: nothing is contracted, and every product's error comes from
+ * an exact fma.
+ */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define VERSIONS __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else
 #define VERSIONS
 #endif
 
-/* (hi, lo) -= a x, where lo is left to grow */
+/* (hi, lo) -= a x, without normalising lo. */
 GR_HD void
 subtract_term(double *hi, double *lo, double a_hi, double a_lo, GrDD x)
 {

@@ -28,7 +28,7 @@ gr_factor_append(GrPathFactor *factor, GrDDVector products, GrDD square, double 
 	double		magnitude;
 	GrDD		pivot;
 
-	/* L z = products, then the row is z over d, and the pivot square - z'row */
+	/* solve L z = products; the row is z / d, the pivot square - z'row */
 	for (int i = 0; i < n; i++)
 		gr_dd_set(work, i, gr_dd_minus_dot(gr_dd_get(products, i), constant(row_of(factor, i)), constant(work), i,
 										   &magnitude));
@@ -46,7 +46,7 @@ gr_factor_append(GrPathFactor *factor, GrDDVector products, GrDD square, double 
 	return true;
 }
 
-/* Rows below k move up, and lose their entry k, which are kept: w */
+/* Removes row k and column k; w becomes the entries of column k in the rows below. */
 static void
 remove_row(GrPathFactor *factor, int k, GrDDVector w)
 {
@@ -66,8 +66,8 @@ remove_row(GrPathFactor *factor, int k, GrDDVector w)
 }
 
 /*
- * What is left below and right of k is LDL' + d_k w w', w the entries of column k: the update of rank one of Gill,
- * Golub, Murray and Saunders (1974), "Methods for modifying matrix factorizations", method C1, by rows.
+ * Without row and column k, the matrix below and right of k is LDL' + d_k w w', where w is column k: a rank-one update
+ * by Gill, Golub, Murray and Saunders (1974), "Methods for modifying matrix factorizations", method C1, by rows.
  */
 void
 gr_factor_drop(GrPathFactor *factor, int k, GrDDVector before, GrDDVector share)

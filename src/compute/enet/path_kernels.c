@@ -1,5 +1,5 @@
 /*
- * path_kernels.c: what elastic nets do to rows of matrices, for several instruction sets; see path_kernels.h.
+ * path_kernels.c: compiles path_cpu.h for several instruction sets; see path_kernels.h.
  */
 #include "compute/enet/path_kernels.h"
 

@@ -11,7 +11,7 @@ row_of(const GrQuick *quick, int64_t i)
 	return quick->l + gr_path_row_at(i);
 }
 
-/* The eight rows of a group */
+/* Sets rows to the eight rows of the group that begins at base. */
 static inline void
 group_rows(const GrQuick *quick, int64_t base, const double *rows[8])
 {
@@ -55,7 +55,7 @@ gr_quick_append(GrQuick *quick, const double *solved, double square, double shar
 	double	   *row = row_of(quick, n);
 	double		pivot = square;
 
-	/* the others of a group are read with it, times 0 */
+	/* kernels read all rows of a group, those not yet appended times 0 */
 	if (n % 8 == 0)
 		memset(row, 0, sizeof(double) * 8 * (size_t) GR_PATH_PITCH(n));
 	for (int k = 0; k < n; k++)
@@ -69,7 +69,7 @@ gr_quick_append(GrQuick *quick, const double *solved, double square, double shar
 	return true;
 }
 
-/* Rows below k move up, and lose their entry k, which are kept: w */
+/* Removes row k and column k; w becomes the entries of column k in the rows below. */
 static void
 remove_row(GrQuick *quick, int k, double *w)
 {
@@ -86,7 +86,7 @@ remove_row(GrQuick *quick, int k, double *w)
 	quick->n--;
 }
 
-/* As gr_factor_drop() */
+/* Updates the factor as gr_factor_drop() does. */
 void
 gr_quick_drop(GrQuick *quick, int k, double *work)
 {

@@ -1,6 +1,6 @@
 /*
- * path_quick.h: LDL' in float8 of a matrix that grows and shrinks by one row at a time; what it solves is refined by
- * its caller.
+ * path_quick.h: LDL' in float8 of a matrix that grows and shrinks by one row at a time. path_active.c factors the
+ * active set with it and refines the solutions.
  */
 #ifndef GPUREG_PATH_QUICK_H
 #define GPUREG_PATH_QUICK_H
@@ -9,32 +9,32 @@
 
 #include "compute/enet/path_kernels.h"
 
-/* Right-hand sides that are solved together */
+/* Most right-hand sides solved together. */
 #define GR_QUICK_MOST 8
 
 typedef struct GrQuick
 {
 	int			n;
-	double	   *l;				/* rows without the diagonal, which is 1, as gr_path_row_at() has them */
+	double	   *l;				/* rows of L in the layout of gr_path_row_at(), without the unit diagonal */
 	double	   *d;
 } GrQuick;
 
 /*
- * x = L^-1 x of rows first .. end - 1, of those before them x being so already; of each of m vectors, at most
- * GR_QUICK_MOST
+ * Solves L x = x in place for entries first .. end - 1 of m vectors (at most GR_QUICK_MOST); earlier entries must be
+ * solved already.
  */
 extern void gr_quick_forward(const GrQuick *quick, double *const *x, int m, int first, int end);
 
 /*
- * Appends the row of a new entry, given L^-1 times its products with those there, and its own square. False, and
- * nothing is done, where no more than share of that is left.
+ * Appends a row for a new entry. solved: L^-1 times its products with the existing entries; square: its own. Returns
+ * false and changes nothing if the pivot is at most share * square.
  */
 extern bool gr_quick_append(GrQuick *quick, const double *solved, double square, double share);
 
-/* Takes entry k out. work: 2n numbers */
+/* Removes entry k. work: 2n numbers. */
 extern void gr_quick_drop(GrQuick *quick, int k, double *work);
 
-/* x = (LDL')^-1 x, of n numbers */
+/* Solves LDL' x = x in place; n numbers. */
 extern void gr_quick_solve(const GrQuick *quick, double *x);
 
 #endif							/* GPUREG_PATH_QUICK_H */

@@ -1,9 +1,12 @@
 /*
- * path_rows.c: the matrix of an elastic net's features as far as it is wanted, and gradients; see path.h.
+ * path_rows.c: the features' matrix C of an elastic net, computed as far as needed, and gradients; see path.h.
  *
- * A feature that becomes active for the first time gets the next slot. Of those that have one, the matrix is kept in
- * double-double, by slots; of all features, their products with those in float8, a row a feature, in panels of so many
- * slots as are likely to be needed together.
+ * A feature that becomes active for the first time gets the next slot. path->products holds C of the features with
+ * slots, in double-double, by slots. path->columns holds, in float8, the products of every feature with those that have
+ * slots, one row per feature, in panels of GR_PATH_PANEL slots:
+ *
+ *    columns:  panel 0: feature 0: slots 0 .. 127 | feature 1: slots 0 .. 127 | ...
+ *              panel 1: feature 0: slots 128 .. 255 | ...
  */
 #include <string.h>
 
@@ -11,14 +14,14 @@
 #include "compute/enet/path_dd.h"
 #include "compute/enet/path_kernels.h"
 
-/* Feature j's product with the one in this slot */
+/* Returns the address of feature j's product with the feature in slot. */
 static inline double *
 column_at(const GrPath *path, int64_t slot, int64_t j)
 {
 	return path->columns + (slot / GR_PATH_PANEL * path->p + j) * GR_PATH_PANEL + slot % GR_PATH_PANEL;
 }
 
-/* Feature j's products with all, centred and scaled, into path->row */
+/* Computes feature j's products with all features, centred and scaled, into path->row. */
 static void
 make_row(GrPath *path, int j)
 {
@@ -35,7 +38,7 @@ make_row(GrPath *path, int j)
 				   gr_dd_div(gr_dd_get(path->sums, j), path->total), path->scale, path->scale[j], p);
 }
 
-/* The row of the last slot of the matrix of those that have one, from path->row */
+/* Appends the last slot's row to products, from path->row. */
 static void
 take_products(GrPath *path)
 {
@@ -43,7 +46,7 @@ take_products(GrPath *path)
 	int64_t		at = gr_path_row_at(t);
 	size_t		nbytes = sizeof(double) * 8 * (size_t) GR_PATH_PITCH(t);
 
-	/* rows are read with the others of their group */
+	/* kernels read all eight rows of a group */
 	if (t % 8 == 0)
 	{
 		memset(path->products.hi + at, 0, nbytes);
@@ -53,7 +56,7 @@ take_products(GrPath *path)
 		gr_dd_set(path->products, at + s, gr_dd_get(path->row, path->slot_feature[s]));
 }
 
-/* The columns of the n slots from first on, of which rows has the products, p each */
+/* Sets the columns of slots first .. first + n - 1 from rows, p products each. */
 static void
 take_columns(GrPath *path, int first, const double *rows, int n)
 {
@@ -100,7 +103,7 @@ gr_path_product(const GrPath *path, int i, int j)
 	return gr_dd_get(path->products, s < t ? gr_path_row_at(t) + s : gr_path_row_at(s) + t);
 }
 
-/* The present coefficients by slots, zeros behind them */
+/* Copies the present coefficients to placed, by slots, padded with zeros. */
 static void
 place_coefficients(GrPath *path)
 {
