@@ -1,5 +1,6 @@
 /*
- * derivation.h: a derivation, which says what is made of kept rows, in memory without pointers; see derive.h.
+ * derivation.h: layout of a derivation: which rows of kept data take part in a fit, and how its features are made of
+ * their columns. One block of memory without pointers, which processes and devices copy. derive.h makes and applies it.
  */
 #ifndef GPUREG_DERIVATION_H
 #define GPUREG_DERIVATION_H
@@ -7,52 +8,52 @@
 #include "compute/base/row.h"
 #include "compute/design/formula.h"
 
-/* The most numbers of a row: features, the response, a weight, an offset and two keys */
+/* Most numbers of a row: features, the response, a weight, an offset and two keys. */
 #define GR_ROW_NCOLS_MAX (GR_MAX_FEATURES + 5)
 
 #define GR_FILTER_STEPS_MAX 4096
 #define GR_FILTER_DEPTH_MAX 64	/* truth values on the stack: bits of a word */
 
 /*
- * A step of a filter: it pushes a truth value, or makes one of those at the stack's top. That of a NULL is neither true
- * nor false.
+ * Operation of a filter step. A filter runs on a stack of truth values (true, false or NULL): comparisons and constants
+ * push one, AND, OR and NOT replace those at the top. NULL is neither true nor false.
  */
 typedef enum GrFilterOp
 {
-	GR_FILTER_EQ,				/* column = value; NULL where the column is */
+	GR_FILTER_EQ,				/* column = value; NULL if the column is NULL */
 	GR_FILTER_NE,
 	GR_FILTER_LT,
 	GR_FILTER_LE,
 	GR_FILTER_GT,
 	GR_FILTER_GE,
-	GR_FILTER_IS_NULL,			/* of the column: true or false */
+	GR_FILTER_IS_NULL,			/* true or false, never NULL */
 	GR_FILTER_IS_NOT_NULL,
-	GR_FILTER_TRUE,				/* a constant, of no column */
+	GR_FILTER_TRUE,				/* a constant; column is 0 */
 	GR_FILTER_FALSE,
-	GR_FILTER_AND,				/* of the two at the top */
+	GR_FILTER_AND,				/* AND, OR: of the two values at the top */
 	GR_FILTER_OR,
 	GR_FILTER_NOT,
-	/* of the row's first so many columns, which column says: is what they come to the fold that value says? */
+	/* true if the hash of the row's first `column` columns is in fold k of n, with value = GR_FOLD_VALUE(k, n) */
 	GR_FILTER_FOLD,
-	GR_FILTER_NULL				/* a constant, of no column: NULL */
+	GR_FILTER_NULL				/* a constant; column is 0 */
 } GrFilterOp;
 
 #define GR_NFILTER_OPS 15
 
-/* Fold k of n, k < n <= GR_FILTER_FOLDS_MAX, as a step's value */
+/* Value of a step that selects fold k of n, 0 <= k < n <= GR_FILTER_FOLDS_MAX. */
 #define GR_FILTER_FOLDS_MAX 65535
 #define GR_FOLD_VALUE(k, n) ((double) (k) * (GR_FILTER_FOLDS_MAX + 1) + (n))
 
 typedef struct GrFilterStep
 {
 	int32_t		op;				/* GrFilterOp */
-	int32_t		column;			/* 0 where there is none */
-	double		value;			/* finite; 0 where there is none */
+	int32_t		column;			/* 0 if op has no column */
+	double		value;			/* finite; 0 if op has no value */
 } GrFilterStep;
 
 /*
- * A factor of a product: (column - value)^power in double-double or, with power 0, 1 where column = value and else 0:
- * the indicator of a level, for which value stands.
+ * Factor of a product: (column - value)^power in double-double. With power 0 it is 1 if column = value, else 0: the
+ * indicator of the level whose code is value.
  */
 typedef struct GrDeriveFactor
 {
@@ -61,16 +62,19 @@ typedef struct GrDeriveFactor
 	double		value;			/* finite */
 } GrDeriveFactor;
 
-/* What of the product is taken. A column is not the same as a product of it alone, which would make 0 of -0. */
+/*
+ * How a number is made of its factors. GR_DERIVED_COLUMN differs from a product with one factor, which would turn -0
+ * into 0.
+ */
 typedef enum GrDerivedKind
 {
-	GR_DERIVED_COLUMN,			/* as it stands, its one factor being of power 1, less 0 */
-	GR_DERIVED_PRODUCT,			/* of factors each of which is rounded first */
-	GR_DERIVED_HIGH,			/* the product in double-double, rounded */
-	GR_DERIVED_LOW,				/* and what rounding left of it */
+	GR_DERIVED_COLUMN,			/* the column itself; one factor of power 1 and value 0 */
+	GR_DERIVED_PRODUCT,			/* product of factors, each rounded to float8 first */
+	GR_DERIVED_HIGH,			/* product in double-double, rounded to float8 */
+	GR_DERIVED_LOW,				/* rounding error of GR_DERIVED_HIGH */
 	/*
-	 * the fold of the key in the column, see fold_draw.h: three factors of that column, of power 1, whose values are
-	 * the number of folds, and the low and the high half of the seed
+	 * fold of the key in a column (fold_draw.h): three factors of that column with power 1, whose values are the number
+	 * of folds and the low and high half of the seed
 	 */
 	GR_DERIVED_FOLD
 } GrDerivedKind;
@@ -79,7 +83,7 @@ typedef enum GrDerivedKind
 
 typedef struct GrDerivedNumber
 {
-	int32_t		first;			/* of the factors, which are multiplied in their order */
+	int32_t		first;			/* index of the first factor; factors are multiplied in their order */
 	uint16_t	nfactors;		/* 1 .. GR_FORMULA_ORDER_MAX */
 	uint16_t	kind;			/* GrDerivedKind */
 } GrDerivedNumber;
@@ -90,20 +94,22 @@ typedef struct GrDerivedNumber
 #define GR_DERIVES_SECOND_KEY 8
 
 /*
- * This head, at a multiple of 8 bytes; then as many GrDerivedNumber as a derived row has numbers, in the order of
- * row.h; the factors of all of them; the filter's steps.
+ * Head of a derivation, at a multiple of 8 bytes. The arrays follow it without gaps:
+ *
+ *   GrDerivation | GrDerivedNumber, one per number of a derived row, in row.h's order |
+ *                  GrDeriveFactor [nfactors] | GrFilterStep [nsteps]
  */
 typedef struct GrDerivation
 {
-	int32_t		ncolumns;		/* of the rows that are there */
-	int32_t		nfeatures;		/* of the derived ones */
-	int32_t		roles;			/* bits: GR_DERIVES_WEIGHT, GR_DERIVES_OFFSET, ... */
+	int32_t		ncolumns;		/* columns of the kept rows */
+	int32_t		nfeatures;		/* features of the derived rows */
+	int32_t		roles;			/* bit mask: GR_DERIVES_WEIGHT, GR_DERIVES_OFFSET, ... */
 	int32_t		nfactors;
-	int32_t		nsteps;			/* 0: there is no filter, all rows pass */
-	int32_t		zero;			/* 0 */
+	int32_t		nsteps;			/* 0: no filter, all rows pass */
+	int32_t		zero;			/* must be 0 */
 } GrDerivation;
 
-/* The shape of derived rows, which are not single; and where the parts of a derivation are */
+/* Returns the shape of derived rows: float8 features, and the numbers named by roles. */
 GR_HD GrRowShape
 gr_derived_shape(const GrDerivation *d)
 {
@@ -133,7 +139,7 @@ gr_derive_filter(const GrDerivation *d)
 	return (const GrFilterStep *) (gr_derive_factors(d) + d->nfactors);
 }
 
-/* Bytes of a derivation, whose head says what it has */
+/* Returns the bytes of the derivation whose head is given. */
 static inline size_t
 gr_derivation_nbytes(const GrDerivation *d)
 {

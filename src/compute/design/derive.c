@@ -1,5 +1,5 @@
 /*
- * derive.c: rows derived from kept ones on the CPU; see derive.h.
+ * derive.c: makes, checks and applies derivations of kept rows on the CPU; see derive.h.
  */
 #include "compute/design/derive.h"
 
@@ -9,9 +9,7 @@
 
 #include "compute/design/derive_row.h"
 
-/*
- * What is a derivation
- */
+/* Validation */
 
 static bool
 step_has_column(int32_t op)
@@ -19,7 +17,7 @@ step_has_column(int32_t op)
 	return op <= GR_FILTER_IS_NOT_NULL;
 }
 
-/* Of the first columns, and of a fold among so many */
+/* True if step hashes existing columns and its value is a fold k < n of GR_FOLD_VALUE(k, n). */
 static bool
 fold_step_valid(const GrFilterStep *step, int ncolumns)
 {
@@ -87,7 +85,7 @@ is_integer_within(double value, double least, double most)
 	return value >= least && value <= most && value == floor(value);
 }
 
-/* The factors of a fold */
+/* True if factor[0 .. 2] are those of a GR_DERIVED_FOLD. */
 static bool
 fold_number_valid(const GrDeriveFactor *factor)
 {
@@ -158,7 +156,7 @@ gr_derivation_used(const GrDerivation *d, int32_t *columns)
 	memset(columns, 0, (size_t) d->ncolumns * sizeof(*columns));
 	for (int k = 0; k < d->nfactors; k++)
 		columns[factor[k].column] = 1;
-	/* a column is written where its mark has been read, or before */
+	/* the marks become the list in place: n never exceeds c */
 	for (int32_t c = 0; c < d->ncolumns; c++)
 		if (columns[c] != 0)
 			columns[n++] = c;
@@ -176,16 +174,14 @@ gr_derivation_work(const GrDerivation *d)
 	return work;
 }
 
-/*
- * Making one
- */
+/* Construction */
 
 typedef struct Making
 {
 	const GrDeriveOptions *options;
-	GrDerivedNumber *number;	/* the next one */
+	GrDerivedNumber *number;	/* next number to write */
 	GrDeriveFactor *factor;
-	int32_t		nfactors;		/* so far */
+	int32_t		nfactors;		/* factors written so far */
 } Making;
 
 static void
@@ -202,7 +198,7 @@ put_column(Making *m, int column)
 	put_number(m, 1, GR_DERIVED_COLUMN);
 }
 
-/* What stands in the place of the key */
+/* Writes the key's number: its column, or its fold. */
 static void
 put_key(Making *m)
 {
@@ -220,7 +216,7 @@ put_key(Making *m)
 	put_number(m, GR_FOLD_NFACTORS, GR_DERIVED_FOLD);
 }
 
-/* Number k of a part */
+/* Returns the factor for number k of a part. */
 static GrDeriveFactor
 factor_of(const GrDeriveOptions *options, const GrDesignPart *part, int k)
 {
@@ -233,7 +229,7 @@ factor_of(const GrDeriveOptions *options, const GrDesignPart *part, int k)
 	return (GrDeriveFactor) {column, 0, codes == NULL ? level : codes[level]};
 }
 
-/* As expand_any() of design.c has it: a number by itself is the column. */
+/* Returns the kind of a term's numbers: a number by itself is copied, as by expand_any() of design.c. */
 static GrDerivedKind
 kind_of(const GrDesignTerm *term)
 {
@@ -269,7 +265,7 @@ put_features(Making *m)
 			put_term(m, &design->terms[t], GR_DERIVED_LOW);
 }
 
-/* The head of what is to be made, but for the bounds that gr_derivation_valid() has */
+/* Returns the head of the derivation to be made. Limits are checked later, by head_valid(). */
 static GrDerivation
 head_of(const GrDeriveOptions *options)
 {
@@ -330,20 +326,18 @@ gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err
 	return NULL;
 }
 
-/*
- * Rows
- */
+/* Derived rows */
 
-#define BLOCK 64				/* rows whose truth values are the bits of a word */
+#define BLOCK 64				/* rows whose truth values fit the bits of a word */
 
 struct GrDeriving
 {
 	const GrDerivation *d;
-	int			ncols;			/* of derived rows */
-	bool		copied;			/* they are the kept ones */
+	int			ncols;			/* numbers of a derived row */
+	bool		copied;			/* derived rows are copies of the kept rows */
 	int			nused;
-	int32_t    *used;			/* columns */
-	int32_t    *column;			/* of each number, if it is one; else -1 */
+	int32_t    *used;			/* columns that are used */
+	int32_t    *column;			/* per number: the column that it copies, or -1 */
 };
 
 GrDeriving *
@@ -378,7 +372,7 @@ gr_deriving_end(GrDeriving *deriving)
 	free(deriving);
 }
 
-/* Truth values of up to BLOCK rows */
+/* Truth values of up to BLOCK rows, one bit per row */
 typedef struct BlockTruths
 {
 	uint64_t	yes;
@@ -389,7 +383,7 @@ typedef struct BlockTruths
 	for (int r = 0; r < n; r++) \
 		is |= (uint64_t) (x[(int64_t) r * stride] comparison value) << r
 
-/* Of a step that has a column */
+/* Returns the truth values of a step that tests a column, for n rows. */
 static BlockTruths
 test_block(const GrFilterStep *step, const double *rows, int n, int stride)
 {
@@ -428,7 +422,7 @@ test_block(const GrFilterStep *step, const double *rows, int n, int stride)
 	return (BlockTruths) {is & ~nulls, ~is & ~nulls};
 }
 
-/* Of a step that asks for a fold, which has no NULL */
+/* Returns the truth values of a GR_FILTER_FOLD step, which is never NULL, for n rows. */
 static BlockTruths
 fold_block(const GrFilterStep *step, const double *rows, int n, int stride)
 {
@@ -439,7 +433,7 @@ fold_block(const GrFilterStep *step, const double *rows, int n, int stride)
 	return (BlockTruths) {is, ~is};
 }
 
-/* Which of up to BLOCK rows the filter is true of, a bit each */
+/* Returns the bit mask of the n <= BLOCK rows for which the filter is true. */
 static uint64_t
 filter_block(const GrDerivation *d, const double *rows, int n)
 {
@@ -558,7 +552,7 @@ gr_derived_valid(const double *rows, int64_t nrows, GrRowShape shape, GrRowRules
 
 	if (gr_rows_valid(rows, nrows, shape, rules, &any))
 		return true;
-	/* a block is looked at for numbers that aren't finite first, and then for the rest */
+	/* gr_rows_valid() checks a whole block for finite values first: find the first row at fault */
 	for (int64_t r = 0; r < nrows; r++, rows += gr_row_ncols(shape))
 		if (!gr_rows_valid(rows, 1, shape, rules, err))
 			return false;

@@ -1,21 +1,22 @@
 /*
- * derive.h: rows of one fit, made of rows that are kept: any of their columns is the response, a feature, the weight,
- * the offset or a bootstrap's key, features are products of columns, and a filter says which rows take part.
+ * derive.h: makes the rows of one fit from kept rows: any columns become the response, weight, offset or a bootstrap's
+ * key, features are products of columns, and a filter selects rows. Fits of kept data make derivations first
+ * (kept_source.c, folds.c); the backends' sinks apply them.
  *
- * Kept rows are a matrix of float8: numbers, and the levels of factors as numbers that stand for them. A NaN is a NULL.
- * What becomes of a row is what becomes of it on its way from a query (columns.h, frame.c), in this order:
+ * Kept rows are a matrix of float8, which holds numbers and codes of factor levels. NaN is NULL. A row is treated like
+ * a row of a query (columns.h, frame.c), in this order:
  *
- *	 a row for which the filter isn't true is left out
- *	 a row with a NULL in a column that one of the derived numbers uses is left out, and counted
- *	 a row whose weight is 0 is left out
- *	 what is left must be finite, and the response and the weight what the family wants (GrRowRules)
+ *	 1. a row for which the filter is not true is dropped
+ *	 2. a row with a NULL in a column that a derived number uses is dropped and counted
+ *	 3. a row whose weight is 0 is dropped
+ *	 4. all numbers must be finite, and the response and weight valid for the family (GrRowRules)
  *
- * The rows that take part stand in the order of those that they come of, and each of their numbers is, to the bit, what
- * gr_design_expand() or gr_design_expand_pairs() makes of the row.
+ * Derived rows keep the order of the kept rows. Each of their numbers has the bits that gr_design_expand() or
+ * gr_design_expand_pairs() gives for the row.
  *
- * A derivation says all of that in memory without pointers, so that it may lie in memory that processes share. Whoever
- * gets one from somewhere else copies it first, as it may be written to at any time, and then asks
- * gr_derivation_valid() before anything else.
+ * A derivation (derivation.h) has no pointers, so that it may lie in memory shared with other processes. A process that
+ * receives one must copy it first, as it may change at any time, and then call gr_derivation_valid() before any other
+ * function.
  */
 #ifndef GPUREG_DERIVE_H
 #define GPUREG_DERIVE_H
@@ -29,83 +30,86 @@ extern "C" {
 #endif
 
 /*
- * Is what stands in these nbytes, at a multiple of 8, a derivation of rows of so many columns, and nothing behind it?
- * Reads no byte beyond them. After that everything below may be done with it.
+ * True if the nbytes at d, which must be at a multiple of 8 bytes, are exactly one valid derivation of rows of ncolumns
+ * columns. Reads no byte beyond nbytes. Only then may other functions use d.
  */
 extern bool gr_derivation_valid(const GrDerivation *d, size_t nbytes, int ncolumns);
 
-/* Is this a filter of rows of so many columns? Its steps leave one truth value, and never more than the stack has. */
+/*
+ * True if steps are a valid filter of rows of ncolumns columns: they leave one truth value and never overflow the
+ * stack.
+ */
 extern bool gr_filter_valid(const GrFilterStep *steps, int nsteps, int ncolumns);
 
-/* What a derivation is made of */
+/* Input of gr_derivation_make(). Columns are numbered from 0; the arrays stay the caller's. */
 typedef struct GrDeriveOptions
 {
-	int			ncolumns;		/* of the rows that are there; columns are numbered from 0 */
-	int			response;		/* a column */
-	int			weight;			/* a column; -1: none */
-	int			offset;			/* likewise */
-	int			key;			/* likewise, of integers that are keys, as the caller knows */
-	const int  *second_key;		/* another such column, with a key only; NULL: none */
-	int			nfolds;			/* > 0: the key's fold takes its place, drawn from the seed; see fold_draw.h */
+	int			ncolumns;		/* columns of the kept rows */
+	int			response;		/* column of the response */
+	int			weight;			/* column of the weight; -1: none */
+	int			offset;			/* column of the offset; -1: none */
+	int			key;			/* column of the key, which holds integers; -1: none */
+	const int  *second_key;		/* column of a second key, only with a key; NULL: none */
+	int			nfolds;			/* > 0: the key's number becomes its fold, drawn from fold_seed; see fold_draw.h */
 	uint64_t	fold_seed;
-	/* the features: columns themselves; or, with a design, which columns those of the design are */
+	/* the features' columns or, with a design, the kept column of each design column */
 	const int  *columns;
-	int			nfeatures;		/* without a design: how many */
+	int			nfeatures;		/* length of columns without a design */
 	const GrDesign *design;		/* or NULL */
-	/* a column of the design: what stands for each of its levels, finite; NULL, as each may be: the level's number */
+	/* per design column, the finite code of each level; NULL, or a NULL entry: a level's code is its number */
 	const double *const *codes;
-	bool		pairs;			/* the features of paired terms in two numbers, the second ones behind all the first */
-	const GrFilterStep *steps;	/* the filter; see row_filter.h */
+	/* two numbers per feature of paired terms (rounded value, rounding error); the errors follow all features */
+	bool		pairs;
+	const GrFilterStep *steps;	/* nsteps steps; see row_filter.h */
 	int			nsteps;
 } GrDeriveOptions;
 
 /*
- * Makes a derivation, of gr_derivation_nbytes() bytes. NULL with GR_INVALID (a column or a code that there isn't, more
- * features than GR_MAX_FEATURES, a filter that isn't one) or GR_NO_MEMORY
+ * Makes a derivation of gr_derivation_nbytes() bytes in memory of `memory`. Returns NULL with GR_INVALID (a column,
+ * code or filter that does not exist, or more than GR_MAX_FEATURES features) or GR_NO_MEMORY.
  */
 extern GrDerivation *gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err);
 
 /*
- * Are the derived rows the kept ones themselves, as long as none of these has a NULL: all columns in their order, the
- * response last, no weight (of which some may be 0), and no filter? Whether there are NULLs, and whether the rows are
- * of the family, is told by a sink's derive() without a sink to derive. Passes may then be made over the kept rows; a
- * fit that comes to change its rows by a basis must derive them all the same.
+ * True if derived rows equal the kept rows unless one of these has a NULL: all columns in their order, the response
+ * last, no weight and no filter. Passes may then read the kept rows directly, after a sink's derive() without a target
+ * has checked for NULLs and the family's rules. A fit that replaces its rows by a basis must derive them all the same.
  */
 extern bool gr_derivation_is_identity(const GrDerivation *d);
 
-/* The columns that derived numbers use, ascending, into room for d->ncolumns; returns how many. */
+/* Writes the columns that derived numbers use, ascending, to columns (room for d->ncolumns). Returns their number. */
 extern int	gr_derivation_used(const GrDerivation *d, int32_t *columns);
 
-/* What deriving a row takes, in units of about a nanosecond */
+/* Returns the work of deriving one row, in units of about a nanosecond. */
 extern int64_t gr_derivation_work(const GrDerivation *d);
 
-/* How many rows there were, in all calls that counted here */
+/* Counts of rows, added up over calls */
 typedef struct GrDeriveCounts
 {
 	int64_t		nrows;			/* derived */
-	int64_t		nfiltered;		/* left out by the filter */
-	int64_t		nskipped;		/* left out for a NULL */
-	int64_t		nweightless;	/* left out for a weight of 0 */
-	GrRowTotals totals;			/* of those derived, where gr_has_totals(); by a sink's derive() */
+	int64_t		nfiltered;		/* dropped by the filter */
+	int64_t		nskipped;		/* dropped because of a NULL */
+	int64_t		nweightless;	/* dropped because of a weight of 0 */
+	GrRowTotals totals;			/* totals of derived rows, where gr_has_totals(); set by a sink's derive() only */
 } GrDeriveCounts;
 
-/* What gr_derive_rows() works in: of one derivation, for any number of calls, one at a time */
+/* Workspace of gr_derive_rows() for one derivation; usable for any number of calls, one at a time. */
 typedef struct GrDeriving GrDeriving;
 
-/* NULL, with GR_NO_MEMORY. d must stay until gr_deriving_end(), which accepts NULL. */
+/* Returns a workspace, or NULL with GR_NO_MEMORY. d must outlive it. gr_deriving_end() frees it and accepts NULL. */
 extern GrDeriving *gr_deriving_begin(const GrDerivation *d, GrError *err);
 extern void gr_deriving_end(GrDeriving *deriving);
 
 /*
- * Derives nrows rows of d->ncolumns float8, without a gap; out: room for as many derived ones. Returns how many there
- * are, which counts->nrows is more by; adds to the counts but not to the totals. The derived rows may not be finite.
+ * Derives nrows kept rows of d->ncolumns float8, stored without gaps, into out (room for nrows derived rows). Returns
+ * the number of derived rows and adds to counts, except to its totals. Derived rows are not checked for finite values.
  */
 extern int64_t gr_derive_rows(GrDeriving *deriving, const double *rows, int64_t nrows, double *out,
 							  GrDeriveCounts *counts);
 
 /*
- * gr_rows_valid() of derived rows, which fails for the first row that isn't valid, and of its numbers for the first
- * that isn't finite; where: the number's place in a row.
+ * gr_rows_valid() for derived rows. Reports the first invalid row, and its first number that is not finite; where: the
+ * number's position in the row.
  */
 extern bool gr_derived_valid(const double *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err);
 

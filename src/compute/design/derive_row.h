@@ -1,5 +1,5 @@
 /*
- * derive_row.h: what a derivation makes of one row, on the host and on the device; see derive.h.
+ * derive_row.h: applies a derivation to one row, on the host and on the device; see derive.h. derive.c calls it first.
  */
 #ifndef GPUREG_DERIVE_ROW_H
 #define GPUREG_DERIVE_ROW_H
@@ -10,7 +10,10 @@
 #include "compute/base/fold_draw.h"
 #include "compute/design/derivation.h"
 
-/* NULL, which is a NaN, makes a factor NaN, indicators too, so that a product tells of each NULL that it met. */
+/*
+ * Returns the value of a factor for row. A NULL (NaN) makes every factor NaN, indicators too, so that a product shows
+ * each NULL among its columns.
+ */
 GR_HD GrDD
 gr_derive_factor(const GrDeriveFactor *factor, const double *row)
 {
@@ -26,7 +29,10 @@ gr_derive_factor(const GrDeriveFactor *factor, const double *row)
 	return power;
 }
 
-/* Of a key that isn't NULL an integer from 1 on; one that is none can only be made up, and is in no fold. */
+/*
+ * Returns the fold, from 1 on, of the key in factor's column; NaN for a NULL. A number that cannot be a key gives 0,
+ * which is no fold.
+ */
 GR_HD double
 gr_derive_fold(const GrDeriveFactor *factor, const double *row)
 {
@@ -37,7 +43,7 @@ gr_derive_fold(const GrDeriveFactor *factor, const double *row)
 	return gr_fold_of((uint32_t) factor[1].value, (uint32_t) factor[2].value, (int64_t) key, (int) factor[0].value);
 }
 
-/* In the order in which expand_term() and expand_pairs() of design.c multiply */
+/* Returns a derived number. The order of multiplications is that of expand_term() and expand_pairs() in design.c. */
 GR_HD double
 gr_derive_number(const GrDerivedNumber *number, const GrDeriveFactor *factors, const double *row)
 {
@@ -60,7 +66,7 @@ gr_derive_number(const GrDerivedNumber *number, const GrDeriveFactor *factors, c
 	return number->kind == GR_DERIVED_LOW ? product.lo : product.hi;
 }
 
-/* The column that the number is as it stands; -1: none */
+/* Returns the column that a number copies, or -1 if it is computed. */
 GR_HD int
 gr_derived_column(const GrDerivedNumber *number, const GrDeriveFactor *factors)
 {
@@ -88,8 +94,8 @@ gr_filter_compare(int32_t op, double x, double value)
 }
 
 /*
- * What columns come to: Stafford's mixing of 64 bits (SplitMix64's), of each number's bits and what those before it
- * came to. 0 and -0 are the same, and all NULLs.
+ * Returns a hash of the row's first ncolumns columns: Stafford's mixing of 64 bits (SplitMix64) of each number's bits
+ * and the hash so far. 0 and -0 have the same hash, as do all NULLs.
  */
 GR_HD uint64_t
 gr_row_hash(const double *row, int ncolumns)
@@ -111,7 +117,7 @@ gr_row_hash(const double *row, int ncolumns)
 	return hash;
 }
 
-/* Is it so of the row? */
+/* True if row is in the fold of step, a GR_FILTER_FOLD. */
 GR_HD bool
 gr_is_fold(const GrFilterStep *step, const double *row)
 {
@@ -121,7 +127,7 @@ gr_is_fold(const GrFilterStep *step, const double *row)
 	return gr_row_hash(row, step->column) % n == value / (GR_FILTER_FOLDS_MAX + 1);
 }
 
-/* The truth values on the stack, of which the lowest bits are the top: those that are true, and those that are false */
+/* Stack of truth values; the lowest bit is the top. yes: bits of those that are true; no: of those that are false. */
 typedef struct GrTruths
 {
 	uint64_t	yes;
@@ -174,7 +180,7 @@ gr_filter_step(GrTruths truths, const GrFilterStep *step, const double *row)
 	}
 }
 
-/* Is the filter true of the row? One without steps is. */
+/* True if the filter is true for row. A filter without steps is true. */
 GR_HD bool
 gr_filter_passes(const GrFilterStep *steps, int nsteps, const double *row)
 {

@@ -1,5 +1,5 @@
 /*
- * design.c: how features are made of columns: written, read back, and done to a row.
+ * design.c: writes and reads designs, names features, and computes a row's features; see design.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
  * Levels
  */
 
-/* FNV-1a; a table has few enough levels that whoever makes them collide slows down nobody but himself */
+/* FNV-1a. Nothing protects from chosen collisions: a caller who makes levels collide slows down only himself. */
 static uint32_t
 hash_bytes(const char *bytes, int nbytes)
 {
@@ -22,7 +22,7 @@ hash_bytes(const char *bytes, int nbytes)
 	return hash ^ hash >> 15;
 }
 
-/* The slot where it is or belongs */
+/* Returns the slot of a level, or the empty slot where it belongs. */
 static int
 slot_of(const GrLevels *levels, const char *bytes, int nbytes)
 {
@@ -113,7 +113,7 @@ put_string(GrWriter *w, GrString string)
 	put_text(w, "\"");
 }
 
-/* What a column is to the formula: a bit for a number, and one for a factor */
+/* Uses of a column by a formula: a bit mask */
 #define AS_NUMBER 1
 #define AS_FACTOR 2
 
@@ -150,7 +150,7 @@ put_center(GrWriter *w, double center)
 	gr_write_bytes(w, text, (size_t) snprintf(text, sizeof(text), " %016llx", (unsigned long long) bits));
 }
 
-/* number: of a column among those that are written */
+/* number: per column, its number among the columns that are written */
 static void
 put_term(GrWriter *w, const GrFormula *formula, const GrFormulaTerm *term, const int *number, const double *centers)
 {
@@ -232,7 +232,7 @@ take_space(Text *text)
 	return text->at < text->end && *text->at++ == ' ';
 }
 
-/* A space and a number from least to most, without leading zeros */
+/* Takes a space and a number from least to most, without leading zeros. */
 static bool
 take_number(Text *text, int least, int most, int *n)
 {
@@ -251,7 +251,7 @@ take_number(Text *text, int least, int most, int *n)
 	return text->at > first && (*first != '0' || text->at == first + 1) && *n >= least;
 }
 
-/* A space and one of these letters */
+/* Takes a space and one of letters. */
 static bool
 take_letter(Text *text, const char *letters, char *letter)
 {
@@ -261,7 +261,7 @@ take_letter(Text *text, const char *letters, char *letter)
 	return true;
 }
 
-/* Undoubles the quotes of a string; NULL: no memory. */
+/* Returns a copy with doubled quotes made single, or NULL if there is no memory. */
 static const char *
 without_doubles(const GrMemory *memory, const char *from, int nbytes)
 {
@@ -276,7 +276,7 @@ without_doubles(const GrMemory *memory, const char *from, int nbytes)
 	return copy;
 }
 
-/* A space and a string of at most so many bytes */
+/* Takes a space and a string of at most `most` bytes. */
 static bool
 take_string(Text *text, int most, GrString *string)
 {
@@ -303,7 +303,7 @@ take_string(Text *text, int most, GrString *string)
 	return string->nbytes <= most && string->bytes != NULL;
 }
 
-/* Levels: two at least, no two the same */
+/* Takes two or more distinct levels. */
 static bool
 take_levels(Text *text, GrLevels *levels)
 {
@@ -335,7 +335,7 @@ take_column(Text *text, GrDesignColumn *column)
 	return !column->is_factor || take_levels(text, &column->levels);
 }
 
-/* A space and 16 hexadecimal digits of a finite float8 */
+/* Takes a space and 16 hexadecimal digits of a finite float8. */
 static bool
 take_center(Text *text, double *center)
 {
@@ -419,7 +419,7 @@ take_design(Text *text, GrDesign *design)
 	for (int k = 0; k < design->ncolumns; k++)
 		if (!take_column(text, &design->columns[k]))
 			return false;
-	/* a term takes four bytes and more */
+	/* a term takes at least four bytes */
 	if (!take_number(text, 0, GR_MAX_FEATURES, &design->nterms) || (text->end - text->at) / 4 < design->nterms)
 		return false;
 	design->terms = text->memory.take(text->memory.arg, (size_t) (design->nterms + 1) * sizeof(GrDesignTerm));
@@ -505,7 +505,7 @@ expand_factor(const GrDesignPart *part, const double *values, double *into)
 		into[level] = 1;
 }
 
-/* The powers of a number that isn't a factor's: x, x^2, ... */
+/* Computes powers x, x^2, ... of a number's part, up to the part's width. Does nothing for a factor. */
 static void
 raise_powers(GrDD *powers, const GrDesignPart *part, const double *values)
 {
@@ -516,7 +516,7 @@ raise_powers(GrDD *powers, const GrDesignPart *part, const double *values)
 		powers[k] = gr_dd_mul(powers[k - 1], powers[0]);
 }
 
-/* A part's number k: a power or an indicator */
+/* Returns number k of a part: a power or an indicator. */
 static inline GrDD
 number_of(const GrDesignPart *part, const GrDD *powers, const double *values, int k)
 {
@@ -526,8 +526,8 @@ number_of(const GrDesignPart *part, const GrDD *powers, const double *values, in
 }
 
 /*
- * The products of a term's parts, in place: those of the parts before become those of one more, from the last of its
- * numbers down to the first, which takes their own place
+ * Computes the products of a term's parts in place. Part by part, the n products so far become n * width: into[j n + k]
+ * = into[k] * number j. j goes down, so that j = 0 overwrites the old products last.
  */
 static void
 expand_term(const GrDesignTerm *term, const double *values, double *into)

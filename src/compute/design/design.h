@@ -1,18 +1,21 @@
 /*
- * design.h: how features are made of a query's columns: what a formula comes to once the levels of its factors are
- * known. It is written as a text, which workers are told and a model carries, and read back from one that is anyone's.
+ * design.h: how features are made of a query's columns: a formula whose factors' levels are known. frame.c writes a
+ * design as text, which workers receive and a model carries. Readers treat the text as untrusted.
  *
- * A term is a product of parts, each of which gives one number or several: a number itself; its powers 1 .. d; a
- * factor's indicators, of all levels or of all but the first. Its features are all products of a number of each part,
- * the first part's varying fastest, and are called by what they are made of: race[2]:x^3.
+ * A term is a product of parts. A part gives one or several numbers: a number itself; its powers 1 .. d; a factor's
+ * indicators, of all levels or all but the first. The term's features are all products of one number of each part, the
+ * first part's number varying fastest. Their names are made of the parts' names: race[2]:x^3.
  *
- *	 design := 1 formula ncolumns { n name | f name levels | b name levels } nterms { nparts { part } }
- *	 levels := nlevels { level }		part := n column | p column degree | c column | d column
+ *	 design := 1 formula ncolumns { column } nterms { nparts { part } }
+ *	 column := n name | f name levels | b name levels      (number, factor, both)
+ *	 levels := nlevels { level }
+ *	 part   := n column                                    (number)
+ *	         | p column degree                             (powers)
+ *	         | q column degree center                      (powers of column - center; in rows only, not in models)
+ *	         | c column | d column                         (contrasts, dummies)
  *
- * (n: a number, f: a factor, b: both; parts: a number, powers, contrasts, dummies; and for rows alone, powers of the
- * number less a center, `q column degree center`, which is 16 hexadecimal digits of a float8),
- * with spaces between; strings are "quoted", their quotes doubled, and numbers decimal. A part names its column by its
- * number, from 0 on.
+ * Items are separated by one space. Strings are "quoted", with quotes doubled; numbers are decimal, but center is the
+ * 16 hexadecimal digits of a float8. A part names its column by its number, from 0 on.
  */
 #ifndef GPUREG_DESIGN_H
 #define GPUREG_DESIGN_H
@@ -23,29 +26,31 @@
 extern "C" {
 #endif
 
-#define GR_DESIGN_COLUMNS_MAX 1664	/* what a query can have */
+#define GR_DESIGN_COLUMNS_MAX 1664	/* most columns of a query */
 #define GR_LEVEL_NBYTES_MAX 1000
 
-/* A string that isn't terminated */
+/* A string without a terminating 0. The bytes belong to somebody else. */
 typedef struct GrString
 {
 	const char *bytes;
 	int			nbytes;
 } GrString;
 
-/* Different strings, numbered as they came, to find them by */
+/* Hash table of distinct strings, numbered in the order in which they were added. */
 typedef struct GrLevels
 {
 	int			n;
-	int			nslots;			/* a power of two, more than n; 0 at first */
-	int		   *slots;			/* a level's number, and 1 more; 0: empty */
-	GrString   *level;			/* room for half as many as there are slots */
+	int			nslots;			/* a power of two, more than n; 0 while empty */
+	int		   *slots;			/* 1 + the number of a level; 0: empty slot */
+	GrString   *level;			/* room for nslots / 2 */
 } GrLevels;
 
-/* The number of a level, or -1 */
+/* Returns the number of a level, or -1. */
 extern int	gr_level_find(const GrLevels *levels, const char *bytes, int nbytes);
 
-/* Adds a level that isn't there, whose bytes must stay; false if there is no memory. */
+/*
+ * Adds a level that the table does not have. level.bytes must outlive the table. Returns false if there is no memory.
+ */
 extern bool gr_level_add(GrLevels *levels, GrString level, GrMemory memory);
 
 typedef enum GrPartKind
@@ -61,12 +66,12 @@ typedef struct GrDesignPart
 {
 	int			column;
 	GrPartKind	kind;
-	int			width;			/* numbers that it gives; of a polynomial its degree */
-	int			at;				/* which of a row's values */
-	double		center;			/* that is subtracted before a number is raised to powers; 0 elsewhere */
+	int			width;			/* numbers that the part gives; a polynomial's degree */
+	int			at;				/* index in a row's values */
+	double		center;			/* subtracted before a number is raised to powers; 0 for other parts */
 } GrDesignPart;
 
-/* Has it powers? */
+/* True if part has powers of a number. */
 static inline bool
 gr_part_is_poly(const GrDesignPart *part)
 {
@@ -77,36 +82,37 @@ typedef struct GrDesignTerm
 {
 	int			nparts;
 	const GrDesignPart *part;
-	int			width;			/* features */
-	bool		paired;			/* it has a power above the first */
+	int			width;			/* features of the term */
+	bool		paired;			/* true if a part has powers above the first */
 } GrDesignTerm;
 
 typedef struct GrDesignColumn
 {
 	GrString	name;
 	bool		is_number;
-	bool		is_factor;		/* or both */
+	bool		is_factor;		/* both may be true */
 	GrLevels	levels;
 } GrDesignColumn;
 
 typedef struct GrDesign
 {
-	GrString	formula;		/* or "" */
+	GrString	formula;		/* "" if unknown */
 	int			ncolumns;
 	GrDesignColumn *columns;
 	int			nterms;
 	GrDesignTerm *terms;
 	int			nfeatures;
-	int			npaired;		/* of them, those of paired terms */
+	int			npaired;		/* features of paired terms */
 } GrDesign;
 
 /*
- * Reads a design; NULL if the text isn't one, or has more than GR_MAX_FEATURES features, or there is no memory. What is
- * allocated is of the order of the text's length, and the design points into it.
+ * Reads a design. The design points into text, which must outlive it; other memory, of the order of the text's length,
+ * comes from `memory`. Returns NULL if text is not a design, has more than GR_MAX_FEATURES features, or there is no
+ * memory.
  */
 extern GrDesign *gr_design_read(const char *text, size_t nbytes, GrMemory memory);
 
-/* What is written is counted; as much as there is room for is put to text, and no 0 at its end. */
+/* Output of text into a buffer: writes what fits into size bytes, without a terminating 0, and counts all of it. */
 typedef struct GrWriter
 {
 	char	   *text;
@@ -114,18 +120,18 @@ typedef struct GrWriter
 	size_t		nbytes;
 } GrWriter;
 
-/* Counts nbytes, and writes as many of them as writer has room for. */
+/* Counts nbytes, and writes as many of them as fit. */
 extern void gr_write_bytes(GrWriter *writer, const char *bytes, size_t nbytes);
 
 /*
- * Writes the design of a formula whose text is given, too; levels: of a column, those of one that is used as a factor.
- * Columns of no term are left out. centers: of the columns, those whose powers of the second degree and above are to be
- * about them; NULL: none are
+ * Writes the design of formula, whose text is also given. levels: per column, set for columns used as factors. Columns
+ * that no term uses are left out. centers: per column, the center of powers if their degree is 2 or more; NULL: no
+ * centers.
  */
 extern void gr_design_write(GrWriter *writer, const GrFormula *formula, GrString text, const GrFormulaColumn *columns,
 							int ncolumns, const GrLevels *levels, const double *centers);
 
-/* How many features there will be; maybe more than an int has room for. */
+/* Returns the number of features, which may exceed the range of an int. */
 extern double gr_formula_nfeatures(const GrFormula *formula, const GrLevels *levels);
 
 /* Writes the name of feature k. */
@@ -138,14 +144,14 @@ extern void gr_design_name(GrWriter *writer, const GrDesign *design, int k);
 extern int	gr_part_indicator(const GrDesignPart *part, const double *values);
 
 /*
- * A row's features; values: of the columns, as many numbers, and then as many numbers of levels; those of a column that
- * isn't the one or the other aren't looked at.
+ * Computes a row's features. values: ncolumns numbers, then ncolumns level numbers; the unused one of a column is not
+ * read.
  */
 extern void gr_design_expand(const GrDesign *design, const double *values, double *features);
 
 /*
- * The same in double-double: features[k] is rounded, and for the features of paired terms, in their order, low has what
- * rounding left.
+ * Computes a row's features in double-double: features[k] is rounded; low has the rounding errors of the features of
+ * paired terms, in their order (npaired numbers).
  */
 extern void gr_design_expand_pairs(const GrDesign *design, const double *values, double *features, double *low);
 

@@ -1,5 +1,5 @@
 /*
- * design_moves.c: from powers about a center to powers.
+ * design_moves.c: converts powers about a center to plain powers; see design_moves.h.
  */
 #include <math.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 
 #define ENTRY_WORK 8
 
-/* More take longer than the factorisation, and nobody polls while they are made. */
+/* Most moves. More would take longer than the factorization, and making them is not interruptible. */
 #define MOVES_MAX 2000000
 
 typedef struct Maker
 {
 	const GrDesign *design;
-	GrTermMove *move;			/* NULL: they are being counted */
+	GrTermMove *move;			/* NULL: only count */
 	int64_t		n;
 } Maker;
 
@@ -25,7 +25,10 @@ same_part(const GrDesignPart *a, const GrDesignPart *b)
 	return a->column == b->column && a->kind == b->kind && a->width == b->width;
 }
 
-/* The first feature of the term that has a term's parts but for those dropped; -1: it is the intercept; -2: none has */
+/*
+ * Returns the first feature of the earlier term that has term's parts except those in the bit mask dropped; -1: the
+ * intercept; -2: no term has them.
+ */
 static int
 find_term(const GrDesign *design, const GrDesignTerm *term, unsigned dropped)
 {
@@ -46,7 +49,7 @@ find_term(const GrDesign *design, const GrDesignTerm *term, unsigned dropped)
 	return -2;
 }
 
-/* j over i times (-c)^(j - i) */
+/* Returns (j over i) (-c)^(j - i). */
 static GrDD
 coefficient(int j, int i, double c)
 {
@@ -57,7 +60,10 @@ coefficient(int j, int i, double c)
 	return product;
 }
 
-/* The next lower powers: of centered parts each goes down to 0, where the part isn't there; false after the last */
+/*
+ * Sets lower to the next combination of lower powers. Each centered part goes from power[i] down to 0, which drops it.
+ * Returns false after the last combination.
+ */
 static bool
 next_lower(const GrDesignTerm *term, const int *power, int *lower)
 {
@@ -75,8 +81,8 @@ next_lower(const GrDesignTerm *term, const int *power, int *lower)
 }
 
 /*
- * The moves from a feature of the term, whose first is first, of these powers of its parts: power[i] is 1 .. width, of
- * a factor the number of its indicator, from 1 on.
+ * Makes the moves of one feature of term, whose first feature is first. power[i] is 1 .. width: a power or, for a
+ * factor, 1 plus the number of its indicator. Returns false as gr_design_moves() does.
  */
 static bool
 make_moves(Maker *m, const GrDesignTerm *term, int first, int from, const int *power)
@@ -116,7 +122,7 @@ make_moves(Maker *m, const GrDesignTerm *term, int first, int from, const int *p
 	return true;
 }
 
-/* Makes or counts them all. */
+/* Makes or counts the moves of all features. */
 static bool
 make_all(Maker *m)
 {
@@ -159,7 +165,7 @@ at(int64_t i, int64_t j)
 	return i >= j ? gr_triangle(i) + j : gr_triangle(j) + i;
 }
 
-/* Entry at k less weight times that at from */
+/* Subtracts weight times the entry at from from the entry at k. */
 static inline void
 subtract(GrDDVector triangle, int64_t k, int64_t from, GrDD weight)
 {
@@ -167,7 +173,8 @@ subtract(GrDDVector triangle, int64_t k, int64_t from, GrDD weight)
 }
 
 /*
- * A feature about a center, less weight times each term that it is moved to, which are right already, is that wanted.
+ * Applies the moves in order. Each subtracts weight times the row of term `to`, which is already converted, from the
+ * row of the centered feature `from`; after its last move a feature is a plain power.
  */
 bool
 gr_gram_move(GrGram *gram, const GrTermMoves *moves, GrPoll *poll)
@@ -182,7 +189,7 @@ gr_gram_move(GrGram *gram, const GrTermMoves *moves, GrPoll *poll)
 		const GrTermMove *move = &moves->move[n];
 		GrDD		weight = {move->hi, move->lo};
 
-		/* z z is z z - w z t, and then less w times the new z t */
+		/* (z - w t)(z - w t): z z - w z t here, and minus w times the new z t below */
 		subtract(triangle, at(move->from, move->from), at(move->from, move->to), weight);
 		for (int64_t k = 0; k < norder; k++)
 			if (k != move->from)

@@ -1,9 +1,10 @@
 /*
- * design_moves.h: from powers about a center to powers.
+ * design_moves.h: converts coefficients of powers about a center to those of plain powers. frame.c makes the conversion
+ * when it centers powers; the linear solver applies it.
  *
- * Powers of x - c are as good as those of x to regress on, and better conditioned by many digits where c is among the
- * values. With (x - c)^j = sum of (j over i) (-c)^(j - i) x^i the coefficients are brought back, if for each product
- * that has such a power there is the same one with each lower power, and without it.
+ * Powers of x - c fit the same models as powers of x, and keep many more digits if c is among the values. By the
+ * binomial theorem, (x - c)^j = sum over i of (j over i) (-c)^(j - i) x^i. The coefficients can be converted if, for
+ * each product with such a power, the design also has the product with each lower power, and without it.
  */
 #ifndef GPUREG_DESIGN_MOVES_H
 #define GPUREG_DESIGN_MOVES_H
@@ -17,15 +18,15 @@ extern "C" {
 #endif
 
 /*
- * The moves of a design with an intercept, whose terms are numbered from the intercept, 0, on. False if there are none
- * because a term that they would need is missing, they would be too many, a weight is out of range, or there is no
- * memory.
+ * Makes the moves (see the glossary) of a design with an intercept; terms are numbered from 0, the intercept. Memory
+ * comes from `memory`. Returns false if a needed term is missing, there are too many moves, a weight is not finite, or
+ * there is no memory.
  */
 extern bool gr_design_moves(const GrDesign *design, GrMemory memory, GrTermMoves *moves);
 
 /*
- * Makes gram, of a design's features, the matrix of the terms that moves lead to, about 0. What conditioned the sums
- * well is lost. Returns false if the host asked to stop.
+ * Converts gram, over a design's centered features, to the terms of plain powers, about 0. The sums lose their good
+ * conditioning. Returns false if the host asked to stop.
  */
 extern bool gr_gram_move(GrGram *gram, const GrTermMoves *moves, GrPoll *poll);
 

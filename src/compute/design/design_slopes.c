@@ -1,13 +1,12 @@
 /*
- * design_slopes.c: features with their derivatives: as dual numbers, whose arithmetic has the rules of differentiation
- * in it, in double-double.
+ * design_slopes.c: features with their derivatives, as dual numbers in double-double: multiplying them differentiates.
  *
- * Of a factor's indicators one is 1 at most, so that a row of a term with factors has as many features other than 0 as
- * its powers make, however many levels there are.
+ * At most one indicator of a factor is 1, so a term with factors has as many nonzero features in a row as its powers
+ * make, for any number of levels.
  */
 #include "compute/design/design_slopes.h"
 
-/* (a + a' e) (b + b' e), with e^2 = 0 */
+/* Returns (a + a' e) (b + b' e), with e^2 = 0. */
 static GrDual
 multiply(GrDual a, GrDual b)
 {
@@ -26,7 +25,10 @@ is_number(const GrDesignPart *part)
 	return part->kind == GR_PART_NUMBER || gr_part_is_poly(part);
 }
 
-/* The numbers of a part, x, x^2, ... of which one has so many features between it and the next; or its 1 */
+/*
+ * Lists a part's nonzero numbers: x, x^2, ..., or the indicator that is 1. stride: features between one number of the
+ * part and the next. Returns their number.
+ */
 static int
 list_numbers(const GrDesignPart *part, int stride, int column, const double *values, GrDual *numbers)
 {
@@ -47,10 +49,7 @@ list_numbers(const GrDesignPart *part, int stride, int column, const double *val
 	return part->width;
 }
 
-/*
- * The products of a term's parts, in place: those of the parts before become those of one more, from the last of its
- * numbers down to the first, which takes their own place
- */
+/* Computes the products of a term's parts in place, as expand_term() of design.c does. Returns their number. */
 static int
 expand_term(const GrDesignTerm *term, int first, int column, const double *values, GrDual *into)
 {

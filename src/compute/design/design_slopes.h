@@ -1,6 +1,5 @@
 /*
- * design_slopes.h: a row's features that a factor doesn't make 0, and how they change with one of the numbers that they
- * are made of.
+ * design_slopes.h: a row's nonzero features and their derivatives by one column. Marginal effects (margins.h) call it.
  */
 #ifndef GPUREG_DESIGN_SLOPES_H
 #define GPUREG_DESIGN_SLOPES_H
@@ -12,18 +11,18 @@
 extern "C" {
 #endif
 
-/* A feature and its derivative */
+/* A feature's value and derivative */
 typedef struct GrDual
 {
-	int			feature;		/* which of the design's */
+	int			feature;		/* index of the feature in the design */
 	GrDD		value;
 	GrDD		slope;
 } GrDual;
 
 /*
- * A row's features in their order, but for those that are 0 for a factor's level, not rounded, with their derivatives
- * by the number of a column; -1: by none, all are 0. Indicators stay as they are. values: as for gr_design_expand();
- * duals: room for all features. Returns how many there are.
+ * Computes the features of a row, in their order, with their derivatives by the number in column (-1: all derivatives
+ * are 0), in double-double without rounding to float8. Features that a factor's level makes 0 are left out; indicators
+ * have derivative 0. values: as in gr_design_expand(); duals: room for all features. Returns the number of duals.
  */
 extern int	gr_design_duals(const GrDesign *design, int column, const double *values, GrDual *duals);
 

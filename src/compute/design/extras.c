@@ -1,12 +1,12 @@
 /*
- * extras.c: records in front of a model's design: read and written.
+ * extras.c: reads and writes the records in front of a model's design.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "compute/design/extras.h"
 
-/* Unread rest of a text */
+/* The unread rest of a text */
 typedef struct Rest
 {
 	const char *at;
@@ -89,7 +89,7 @@ find(const GrExtras *extras, const char *key, size_t nbytes)
 	return NULL;
 }
 
-/* Takes what follows the 2 that records begin with. */
+/* Takes the records, after the 2 that they begin with. */
 static bool
 take_records(Rest *rest, GrExtras *extras)
 {
@@ -146,7 +146,7 @@ gr_extras_add(GrExtras *extras, const char *key, GrString value)
 	return true;
 }
 
-/* The value of a lower-case hexadecimal digit, or -1 */
+/* Returns the value of a lower-case hexadecimal digit, or -1. */
 static int
 digit_of(char c)
 {

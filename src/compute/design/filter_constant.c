@@ -1,5 +1,5 @@
 /*
- * filter_constant.c: see filter_constant.h.
+ * filter_constant.c: compares kept values with constants exactly; see filter_constant.h.
  */
 #include "compute/design/filter_constant.h"
 
@@ -12,13 +12,13 @@
 #include "compute/base/token.h"
 
 #define TEXT_NBYTES_MAX 400		/* "%.0f" of DBL_MAX has 309 digits */
-#define EXPONENT_MAX 1000000	/* beyond float8's by far */
+#define EXPONENT_MAX 1000000	/* far beyond float8's exponents */
 #define EXACT_INTEGER 9007199254740992.0	/* 2^53 */
-/* Decimals of DBL_DIG digits have different float8 where these have all their bits. */
+/* Decimals of DBL_DIG digits have different float8 in this range, where float8 have their full precision. */
 #define LEAST_DECIMAL 1e-290
 #define MOST_DECIMAL 1e300
 
-/* 0.d1d2d3... times ten to the exponent; d1 and the last digit are not 0 */
+/* A number 0.d1d2d3... times 10^exponent. The first and last digits are not 0. */
 typedef struct Decimal
 {
 	int			ndigits;		/* 0: the number is 0 */
@@ -26,7 +26,7 @@ typedef struct Decimal
 	char		digits[GR_FILTER_NUMBER_NBYTES_MAX];
 } Decimal;
 
-/* The exponent behind an e, no larger than EXPONENT_MAX either way */
+/* Returns the exponent after an e, limited to EXPONENT_MAX in size. */
 static int
 read_exponent(const char *text, size_t nbytes)
 {
@@ -39,7 +39,7 @@ read_exponent(const char *text, size_t nbytes)
 	return negative ? -exponent : exponent;
 }
 
-/* text: digits, perhaps with a point and an exponent, and no more than GR_FILTER_NUMBER_NBYTES_MAX bytes */
+/* Reads text: digits with an optional point and exponent, at most GR_FILTER_NUMBER_NBYTES_MAX bytes. */
 static void
 read_decimal(const char *text, size_t nbytes, Decimal *decimal)
 {
@@ -65,7 +65,7 @@ read_decimal(const char *text, size_t nbytes, Decimal *decimal)
 		decimal->ndigits--;
 }
 
-/* Less than 0, 0 or more, as a is less than b, equal or more */
+/* Returns a number less than, equal to or greater than 0, as a is less than, equal to or greater than b. */
 static int
 compare_decimals(const Decimal *a, const Decimal *b)
 {
@@ -80,7 +80,7 @@ compare_decimals(const Decimal *a, const Decimal *b)
 	return order != 0 ? order : a->ndigits - b->ndigits;
 }
 
-/* The order of the value that text writes without its sign, and the constant */
+/* Returns the order of the value written in text (without its sign) relative to the constant. */
 static GrFilterOrder
 order_of(const char *text, const Decimal *constant, bool negative)
 {
@@ -94,7 +94,7 @@ order_of(const char *text, const Decimal *constant, bool negative)
 	return (order < 0) != negative ? GR_FILTER_LESS : GR_FILTER_GREATER;
 }
 
-/* True if a decimal of so many digits has this float8; it is in text then. */
+/* True if a decimal of ndigits digits has the float8 number. Writes the decimal to text. */
 static bool
 is_image(double number, int ndigits, char *text)
 {

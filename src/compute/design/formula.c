@@ -1,15 +1,15 @@
 /*
- * formula.c: R's formulas: text -> terms, in R's order, with R's choice of contrasts.
+ * formula.c: reads R formulas into terms, in R's order and with R's choice of contrasts.
  *
- * A descent by the grammar in formula.h over a stack of terms: what a part of the text stands for is what it leaves at
- * the stack's top. The depth of brackets has a bound, and so has the stack.
+ * A recursive descent by the grammar in formula.h, over a stack of terms: each function leaves the terms of its part of
+ * the text at the top of the stack. The depth of brackets and the size of the stack are limited.
  */
 #include <string.h>
 
 #include "compute/base/token.h"
 #include "compute/design/formula.h"
 
-/* Terms on the stack: two lists and their products, each of which is of GR_MAX_FEATURES at most */
+/* Most terms on the stack: two lists and their products, each of at most GR_MAX_FEATURES. */
 #define STACK_MAX (4 * GR_MAX_FEATURES)
 #define VARIABLES_MAX 16384
 
@@ -26,7 +26,7 @@ typedef struct Token
 {
 	TokenKind	kind;
 	char		symbol;
-	bool		quoted;			/* of a name */
+	bool		quoted;			/* a quoted name */
 	size_t		at;
 	size_t		nbytes;
 } Token;
@@ -36,9 +36,9 @@ typedef struct Reader
 	GrFormula  *formula;
 	const char *text;
 	size_t		nbytes;
-	size_t		next;			/* behind the token */
+	size_t		next;			/* position after the token */
 	Token		token;
-	Token		response;		/* names the response on the right side, if nbytes isn't 0 */
+	Token		response;		/* the response on the right side, if nbytes is not 0 */
 	const GrFormulaColumn *columns;
 	int			ncolumns;
 	GrFormulaTerm *stack;
@@ -56,13 +56,13 @@ fail_at(Reader *r, GrFormulaFault fault, size_t at, size_t nbytes)
 	return false;
 }
 
-/* About the token; where the text has ended, that is what is wrong. */
+/* Fails at the present token. At the end of the text, GR_FORMULA_UNEXPECTED becomes GR_FORMULA_ENDS. */
 static bool
 fail(Reader *r, GrFormulaFault fault)
 {
 	if (fault == GR_FORMULA_UNEXPECTED && r->token.kind == TOKEN_END)
 		fault = GR_FORMULA_ENDS;
-	/* ^ stands behind `.` and brackets alone */
+	/* ^ is supported only after `.` and brackets */
 	if (fault == GR_FORMULA_UNEXPECTED &&
 		(r->token.kind == TOKEN_FOREIGN || (r->token.kind == TOKEN_SYMBOL && r->token.symbol == '^')))
 		fault = GR_FORMULA_FOREIGN;
@@ -79,7 +79,7 @@ polled(Reader *r, int64_t work)
  * Tokens
  */
 
-/* Reads the next token. */
+/* Reads the next token into r->token. */
 static void
 advance(Reader *r)
 {
@@ -137,7 +137,7 @@ expect(Reader *r, char symbol)
 	return true;
 }
 
-/* Is the name token a keyword or the column's name? Unquoted ones are folded. */
+/* True if the token is the name of a keyword or column. Unquoted tokens are folded to lower case. */
 static bool
 is_named(const Reader *r, const char *name, bool may_be_quoted)
 {
@@ -149,7 +149,7 @@ is_named(const Reader *r, const char *name, bool may_be_quoted)
  * Variables
  */
 
-/* The column that the token names */
+/* Finds the column that the token names. */
 static bool
 find_column(Reader *r, int *column)
 {
@@ -166,7 +166,7 @@ find_column(Reader *r, int *column)
 	return *column >= 0 && polled(r, r->ncolumns) ? true : fail(r, GR_FORMULA_UNKNOWN);
 }
 
-/* The number of a variable, which is a new one perhaps; -1 on failure. token: what names it */
+/* Returns the number of a variable, added if it is new, or -1 on failure. token: the name, for errors. */
 static int
 variable_of(Reader *r, int column, GrVariableKind kind, int degree, const Token *token)
 {
@@ -175,7 +175,7 @@ variable_of(Reader *r, int column, GrVariableKind kind, int degree, const Token 
 
 	if (r->columns[column].kind == GR_COLUMN_FACTOR && kind == GR_VARIABLE_NUMBER)
 		kind = GR_VARIABLE_FACTOR;
-	/* `- y` may take the response away; see check_response() */
+	/* `- y` may still remove the response; see check_response() */
 	if (column == formula->response && r->response.nbytes == 0)
 		r->response = *token;
 	if (kind == GR_VARIABLE_FACTOR ? !r->columns[column].can_be_factor :
@@ -215,7 +215,7 @@ same_term(const GrFormulaTerm *a, const GrFormulaTerm *b)
 	return memcmp(a->variable, b->variable, sizeof(a->variable)) == 0;
 }
 
-/* Where in the stack from there on the term is; the top: nowhere */
+/* Returns the position of term in the stack at or after from, r->top if absent, or -1 on failure. */
 static int
 find_term(Reader *r, int from, const GrFormulaTerm *term)
 {
@@ -226,7 +226,7 @@ find_term(Reader *r, int from, const GrFormulaTerm *term)
 	return polled(r, k - from) ? k : -1;
 }
 
-/* Puts a term on top, unless it is there from from on. */
+/* Pushes a term unless the stack has it at or after from. */
 static bool
 push(Reader *r, int from, const GrFormulaTerm *term)
 {
@@ -255,7 +255,7 @@ push_variable(Reader *r, int from, int variable)
 	return push(r, from, &term);
 }
 
-/* The variables of either; false if they are too many */
+/* Makes the product of two terms: the union of their variables. Fails if there are too many. */
 static bool
 multiply(Reader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTerm *product)
 {
@@ -280,7 +280,8 @@ multiply(Reader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTer
 }
 
 /*
- * Of the lists [left, right) and [right, top), the products in place of both; keep: behind both
+ * Replaces the lists [left, right) and [right, top) by the products of their terms; keep: by the lists followed by the
+ * products.
  */
 static bool
 cross(Reader *r, int left, int right, bool keep)
@@ -297,7 +298,7 @@ cross(Reader *r, int left, int right, bool keep)
 			if (!multiply(r, &r->stack[i], &r->stack[j], &product) || !push(r, from, &product))
 				return false;
 		}
-	/* one list of all, each term once */
+	/* one list, with each term once */
 	from = keep ? right : end;
 	kept = keep ? right : left;
 	end = r->top;
@@ -312,7 +313,7 @@ cross(Reader *r, int left, int right, bool keep)
 	return true;
 }
 
-/* Takes the terms from right on away, from the list from left on, too. */
+/* Removes the terms at or after right from the list [left, right), and from the stack. */
 static bool
 take_away(Reader *r, int left, int right)
 {
@@ -333,13 +334,11 @@ take_away(Reader *r, int left, int right)
 	return true;
 }
 
-/*
- * The grammar. Each leaves its terms at the stack's top.
- */
+/* The grammar. Each function leaves its terms at the top of the stack. */
 
 static bool read_sum(Reader *r);
 
-/* All columns that are neither the response nor have a role */
+/* Pushes all columns that are neither the response nor have a role. */
 static bool
 push_others(Reader *r)
 {
@@ -353,7 +352,7 @@ push_others(Reader *r)
 	return true;
 }
 
-/* A degree */
+/* Reads a degree. */
 static bool
 read_degree(Reader *r, int *degree)
 {
@@ -374,7 +373,7 @@ read_degree(Reader *r, int *degree)
 	return true;
 }
 
-/* Does a bracket follow the token? */
+/* True if a bracket follows the token. */
 static bool
 is_called(const Reader *r)
 {
@@ -385,7 +384,7 @@ is_called(const Reader *r)
 	return at < r->nbytes && r->text[at] == '(';
 }
 
-/* factor(name) or poly(name, degree) */
+/* Reads factor(name) or poly(name, degree). */
 static bool
 read_call(Reader *r)
 {
@@ -419,7 +418,7 @@ read_brackets(Reader *r)
 	return expect(r, ')');
 }
 
-/* Crosses the terms from left on with themselves, as often as the degree behind ^ says. */
+/* Reads an optional ^ degree, and crosses the terms at or after left with themselves that often. */
 static bool
 read_power(Reader *r, int left)
 {
@@ -431,14 +430,14 @@ read_power(Reader *r, int left)
 	advance(r);
 	if (!read_degree(r, &degree))
 		return false;
-	/* n terms have no products of more than n */
+	/* products of n terms have at most n of them */
 	for (int k = 1; k < degree && k < n; k++)
 	{
 		int			right = r->top;
 
 		if (right + n > STACK_MAX)
 			return fail(r, GR_FORMULA_TOO_MANY);
-		/* cross() keeps the first n terms where they are */
+		/* cross() keeps the first n terms in their place */
 		memcpy(r->stack + right, r->stack + left, (size_t) n * sizeof(GrFormulaTerm));
 		r->top += n;
 		if (!cross(r, left, right, true))
@@ -509,7 +508,7 @@ read_cross(Reader *r)
 	return true;
 }
 
-/* 0 and 1, if that is the token; true with *is if it was one. minus: taken away */
+/* Reads 0 or 1, if it is the token, and sets *is. minus: it is subtracted. */
 static bool
 read_intercept(Reader *r, bool minus, bool *is)
 {
@@ -545,7 +544,7 @@ read_sum(Reader *r)
 			return false;
 		if (minus && !is_intercept && !take_away(r, left, right))
 			return false;
-		/* what was added before isn't added again */
+		/* terms that the sum already has are not added again */
 		end = r->top;
 		if (!minus)
 			r->top = right;
@@ -588,11 +587,9 @@ check_response(Reader *r)
 	return true;
 }
 
-/*
- * Order and contrasts
- */
+/* Order and contrasts of terms */
 
-/* By order, and within as they are */
+/* Sorts terms by their number of variables, keeping their order otherwise, and marks the used variables. */
 static void
 sort_terms(GrFormula *formula, const GrFormulaTerm *unsorted)
 {
@@ -607,7 +604,7 @@ sort_terms(GrFormula *formula, const GrFormulaTerm *unsorted)
 			}
 }
 
-/* Are a term's variables, but for one, all in the other? */
+/* True if all variables of term, except number `without`, are in other. */
 static bool
 is_margin(const GrFormulaTerm *term, int without, const GrFormulaTerm *other)
 {
@@ -627,9 +624,9 @@ is_margin(const GrFormulaTerm *term, int without, const GrFormulaTerm *other)
 }
 
 /*
- * Chambers and Hastie (1992), Statistical Models in S, page 38, as R's terms() has it: a factor is coded by contrasts
- * where the term without it is, or is part of, an earlier one, or is empty. Without an intercept the first factor of
- * the first term that has one has all its levels.
+ * Chooses contrasts by the rule of Chambers and Hastie (1992), Statistical Models in S, page 38, as in R's terms(): a
+ * factor is coded by contrasts if the term without it is empty, or is part of an earlier term. Without an intercept,
+ * the first factor of the first term that has one gets all levels.
  */
 static bool
 choose_contrasts(Reader *r)

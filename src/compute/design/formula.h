@@ -1,17 +1,21 @@
 /*
- * formula.h: R's formulas, as far as they say which products of columns are features: `y ~ a * b + poly(x, 3) - 1`.
+ * formula.h: reads R formulas that select products of columns as features: `y ~ a * b + poly(x, 3) - 1`. frame.c calls
+ * it first.
  *
- * A formula is read into terms, sets of variables, of which a column may have several: as it is, as a factor, as its
- * powers. Their order is that of R's terms(): by how many variables they have, and among those of as many as they were
- * written. Names are as in SQL, folded to lower case unless they are "quoted". What is a column's name is told by the
- * caller; so is which columns are categories, and `.` means those that are neither the response nor have a role.
+ * A formula becomes a list of terms, each a set of variables. One column may appear as several variables: as it is, as
+ * a factor, as its powers. Terms are in the order of R's terms(): by number of variables, then as written. Names are as
+ * in SQL, folded to lower case unless "quoted". The caller says which columns exist and which are categories; `.`
+ * stands for those that are neither the response nor have a role.
  *
- *	 formula := name ~ sum			sum := [+ | -] cross { (+ | -) cross }		cross := product { * product }
- *	 product := atom { : atom }		atom := name | 0 | 1 | factor(name) | poly(name, degree) | group [ ^ degree ]
- *	 group := . | ( sum )
+ *	 formula := name ~ sum
+ *	 sum     := [+ | -] cross { (+ | -) cross }
+ *	 cross   := product { * product }
+ *	 product := atom { : atom }
+ *	 atom    := name | 0 | 1 | factor(name) | poly(name, degree) | group [ ^ degree ]
+ *	 group   := . | ( sum )
  *
- * 0 and 1 stand for the intercept, alone in a sum. A group to a degree is crossed with itself, as in R. All else is a
- * matter of the query.
+ * 0 and 1 stand for the intercept, and only as terms of a sum. A group to a degree is crossed with itself, as in R.
+ * Other expressions must be computed in the query.
  */
 #ifndef GPUREG_FORMULA_H
 #define GPUREG_FORMULA_H
@@ -23,11 +27,11 @@ extern "C" {
 #endif
 
 #define GR_FORMULA_NBYTES_MAX 65536
-#define GR_FORMULA_DEPTH_MAX 32	/* of brackets */
+#define GR_FORMULA_DEPTH_MAX 32	/* levels of brackets */
 #define GR_FORMULA_ORDER_MAX 8	/* variables of a term */
 #define GR_POLY_DEGREE_MAX 50
 
-/* Where memory comes from, whose end is the caller's; take() gives NULL where there is none. */
+/* Allocator of the caller, who frees all memory at the end; take() returns NULL if there is no memory. */
 typedef struct GrMemory
 {
 	void	   *(*take) (void *arg, size_t nbytes);
@@ -38,7 +42,7 @@ typedef enum GrFormulaColumnKind
 {
 	GR_COLUMN_NUMBER,
 	GR_COLUMN_FACTOR,
-	GR_COLUMN_OTHER				/* of no use in a formula */
+	GR_COLUMN_OTHER				/* not usable in a formula */
 } GrFormulaColumnKind;
 
 typedef struct GrFormulaColumn
@@ -46,7 +50,7 @@ typedef struct GrFormulaColumn
 	const char *name;
 	GrFormulaColumnKind kind;
 	bool		can_be_factor;
-	bool		has_role;		/* one other than the response's, so that `.` does not mean it */
+	bool		has_role;		/* weight, offset or key: `.` does not include it */
 } GrFormulaColumn;
 
 typedef enum GrVariableKind
@@ -60,24 +64,24 @@ typedef struct GrVariable
 {
 	int			column;
 	GrVariableKind kind;
-	int			degree;			/* of a polynomial */
-	bool		used;			/* it is in a term */
+	int			degree;			/* degree of a polynomial */
+	bool		used;			/* true if a term contains it */
 } GrVariable;
 
 #define GR_NO_VARIABLE 0xffff
 
-/* A product of variables, ascending; then GR_NO_VARIABLE */
+/* A product of variables, ascending, padded with GR_NO_VARIABLE */
 typedef struct GrFormulaTerm
 {
 	uint16_t	variable[GR_FORMULA_ORDER_MAX];
-	uint8_t		dummies;		/* a bit a factor: it has a feature for each of its levels, not for all but the first */
+	uint8_t		dummies;		/* bit i: factor i has a feature for every level, not for all but the first */
 } GrFormulaTerm;
 
 typedef struct GrFormula
 {
-	int			response;		/* its column */
+	int			response;		/* column of the response */
 	bool		intercept;
-	int			nvariables;		/* in the order in which they were named */
+	int			nvariables;		/* variables in the order in which they were named */
 	GrVariable *variables;
 	int			nterms;
 	GrFormulaTerm *terms;
@@ -86,21 +90,21 @@ typedef struct GrFormula
 typedef enum GrFormulaFault
 {
 	GR_FORMULA_OK,
-	GR_FORMULA_UNEXPECTED,		/* what stands there can't */
-	GR_FORMULA_ENDS,			/* more was expected */
-	GR_FORMULA_FOREIGN,			/* an operator or function of R's or SQL's that formulas don't have here */
+	GR_FORMULA_UNEXPECTED,		/* a token that cannot stand there */
+	GR_FORMULA_ENDS,			/* the text ends too early */
+	GR_FORMULA_FOREIGN,			/* an operator or function of R or SQL that formulas do not support */
 	GR_FORMULA_BAD_NUMBER,		/* neither 0 nor 1 nor a degree */
 	GR_FORMULA_BAD_DEGREE,
 	GR_FORMULA_NO_RESPONSE,
-	GR_FORMULA_RESPONSE_USED,	/* in a term on the right side, too */
+	GR_FORMULA_RESPONSE_USED,	/* the response is also in a term on the right side */
 	GR_FORMULA_UNKNOWN,			/* no column has that name */
-	GR_FORMULA_AMBIGUOUS,		/* several have */
-	GR_FORMULA_NOT_A_NUMBER,	/* column: poly of a category */
-	GR_FORMULA_NOT_USABLE,		/* column: its type is of no use */
+	GR_FORMULA_AMBIGUOUS,		/* several columns have that name */
+	GR_FORMULA_NOT_A_NUMBER,	/* poly() of a category; column: which */
+	GR_FORMULA_NOT_USABLE,		/* the column's type is not usable; column: which */
 	GR_FORMULA_TOO_LONG,
 	GR_FORMULA_TOO_DEEP,
 	GR_FORMULA_TOO_MANY,		/* more than GR_MAX_FEATURES terms */
-	GR_FORMULA_ORDER,			/* of more than GR_FORMULA_ORDER_MAX variables */
+	GR_FORMULA_ORDER,			/* a term of more than GR_FORMULA_ORDER_MAX variables */
 	GR_FORMULA_NO_MEMORY,
 	GR_FORMULA_CANCELED
 } GrFormulaFault;
@@ -108,28 +112,28 @@ typedef enum GrFormulaFault
 typedef struct GrFormulaError
 {
 	GrFormulaFault fault;
-	size_t		at;				/* bytes before what it is about */
-	size_t		nbytes;			/* how long that is */
+	size_t		at;				/* bytes before the text at fault */
+	size_t		nbytes;			/* length of the text at fault */
 	int			column;
 } GrFormulaError;
 
-/* A formula's text, and the columns that it may name */
+/* A formula's text, and the columns that it may name. */
 typedef struct GrFormulaText
 {
-	const char *text;			/* without a 0 at its end; NULL: `.`, and formula->response is the caller's */
+	const char *text;			/* not terminated; NULL: `.`, with formula->response set by the caller */
 	size_t		nbytes;
 	const GrFormulaColumn *columns;
 	int			ncolumns;
 } GrFormulaText;
 
 /*
- * Reads a formula, with arrays from memory. formula->intercept is the caller's where the text says nothing of it.
- * Returns false with *err; the formula then is of no use.
+ * Reads a formula into arrays from `memory`. The caller sets formula->intercept, which stays unless the text decides
+ * it. Returns false and sets *err; the formula is then undefined.
  */
 extern bool gr_formula_read(GrFormula *formula, const GrFormulaText *from, GrMemory memory, const GrHost *host,
 							GrFormulaError *err);
 
-/* How many variables a term has */
+/* Returns the number of variables of a term. */
 static inline int
 gr_formula_order(const GrFormulaTerm *term)
 {

@@ -1,5 +1,6 @@
 /*
- * row_filter.c: the text of a filter -> its steps. A descent by the grammar in row_filter.h, whose depth has a bound.
+ * row_filter.c: reads the text of a filter into steps. A recursive descent by the grammar in row_filter.h, of limited
+ * depth.
  */
 #include "compute/design/row_filter.h"
 
@@ -11,7 +12,10 @@
 
 #include "compute/base/token.h"
 
-/* Longer ones aren't repeated in messages, which have room for this and a name; cut off, a character might be too. */
+/*
+ * Most bytes of a token shown in messages, which have room for this and a name. Longer tokens are left out, as cutting
+ * one could split a character.
+ */
 #define SHOWN_NBYTES 100
 
 typedef enum TokenKind
@@ -21,14 +25,14 @@ typedef enum TokenKind
 	TOKEN_NUMBER,
 	TOKEN_STRING,
 	TOKEN_OPERATOR,
-	TOKEN_SYMBOL				/* anything else, of one byte */
+	TOKEN_SYMBOL				/* anything else, usually one byte */
 } TokenKind;
 
 typedef struct Token
 {
 	TokenKind	kind;
-	bool		quoted;			/* of a name */
-	GrFilterOp	op;				/* of an operator */
+	bool		quoted;			/* a quoted name */
+	GrFilterOp	op;				/* TOKEN_OPERATOR only */
 	size_t		at;
 	size_t		nbytes;
 } Token;
@@ -37,13 +41,13 @@ typedef struct Reader
 {
 	const char *text;
 	size_t		nbytes;
-	size_t		next;			/* behind the token */
+	size_t		next;			/* position after the token */
 	Token		token;
 	const GrFilterColumns *columns;
 	GrFilterStep *steps;
 	int			nsteps;
-	int			on_stack;		/* truth values after these */
-	int			depth;			/* of brackets */
+	int			on_stack;		/* truth values on the stack after the steps so far */
+	int			depth;			/* levels of brackets */
 	GrFilterFault *fault;
 	GrError    *err;
 } Reader;
@@ -59,16 +63,16 @@ typedef enum ConstantKind
 typedef struct Constant
 {
 	ConstantKind kind;
-	Token		token;			/* of a string, or a number without its sign */
+	Token		token;			/* the string, or the number without its sign */
 	double		value;
-	float		single;			/* of a number: rounded to float4; infinite or 0 where that is out of range */
+	float		single;			/* a number rounded to float4; infinite or 0 if out of float4's range */
 } Constant;
 
 /*
  * Failures
  */
 
-/* About a token; format has a %.*s for it, unless it is too long to be shown. */
+/* Fails at a token. format takes the token by %.*s, unless the token is too long. */
 #define FAIL_AT(r, token_, fault_, format, ...) \
 	(*(r)->fault = (fault_), gr_fail((r)->err, GR_INVALID, (int64_t) (token_)->at, format, __VA_ARGS__))
 
@@ -91,7 +95,7 @@ fail_limit(Reader *r, const char *what)
 	return FAIL_AT(r, &r->token, GR_FILTER_LIMIT, "%s", what);
 }
 
-/* what: about the column */
+/* Fails at a token. what: the message after the column's name. */
 static bool
 fail_mismatch(Reader *r, const Token *at, int column, const char *what)
 {
@@ -103,7 +107,7 @@ fail_mismatch(Reader *r, const Token *at, int column, const char *what)
  * Tokens
  */
 
-/* The end of digits, a point, digits and an exponent */
+/* Returns the end of digits, a point, digits and an exponent that begin at `at`. */
 static size_t
 end_of_number(const Reader *r, size_t at)
 {
@@ -127,7 +131,7 @@ end_of_number(const Reader *r, size_t at)
 	return exponent;
 }
 
-/* An operator that begins there; 0: none does */
+/* Returns the length of the operator at `at`, and sets *op; 0 if there is none. */
 static size_t
 read_operator(const Reader *r, size_t at, GrFilterOp *op)
 {
@@ -146,7 +150,7 @@ read_operator(const Reader *r, size_t at, GrFilterOp *op)
 
 		if (r->nbytes - at < n || memcmp(r->text + at, operators[k].text, n) != 0)
 			continue;
-		/* SQL takes a sign for a part of an operator that has a ! */
+		/* like SQL, takes a sign after != as a part of the operator */
 		if (operators[k].text[0] == '!' && at + n < r->nbytes && strchr("+-", r->text[at + n]) != NULL)
 			return 0;
 		*op = operators[k].op;
@@ -155,7 +159,7 @@ read_operator(const Reader *r, size_t at, GrFilterOp *op)
 	return 0;
 }
 
-/* Reads the next token. What goes on behind a number as a name would, or is a quote without an end, is a symbol. */
+/* Reads the next token. A number followed by letters, and a quote without its end, become symbols. */
 static void
 advance(Reader *r)
 {
@@ -219,7 +223,7 @@ is_word(const Reader *r, const char *word)
 		gr_is_named(r->text + r->token.at, r->token.nbytes, false, word);
 }
 
-/* Takes the word if it stands there. */
+/* Takes the word if it is the token. */
 static bool
 take_word(Reader *r, const char *word)
 {
@@ -335,7 +339,7 @@ begins_constant(const Reader *r)
 		is_word(r, "true") || is_word(r, "false") || is_word(r, "null");
 }
 
-/* The number that stands for a level, which a string names; -1, which none does, if there is no such level */
+/* Returns the code of the level that a string names, or -1, no level's code, if there is no such level. */
 static double
 code_of(const Reader *r, int column, const Token *string)
 {
@@ -355,14 +359,17 @@ code_of(const Reader *r, int column, const Token *string)
 	return r->columns->find_level(r->columns->arg, column, level, n, &code) ? code : -1;
 }
 
-/* False for every value of the column, or true, and NULL for a NULL: kept numbers are finite. */
+/* Puts a comparison that gives truth for every value of column and NULL for a NULL; kept numbers are finite. */
 static bool
 put_for_all(Reader *r, int column, bool truth)
 {
 	return put(r, truth ? GR_FILTER_GE : GR_FILTER_LT, column, -DBL_MAX);
 }
 
-/* column op number, as SQL compares what was kept; listed: in a list of several constants */
+/*
+ * Puts column op number, decided as SQL decides it for the original values. listed: the constant is in a list of
+ * several.
+ */
 static bool
 put_number(Reader *r, const Token *name, int column, GrFilterOp op, const Constant *constant, bool listed)
 {
@@ -386,13 +393,13 @@ put_number(Reader *r, const Token *name, int column, GrFilterOp op, const Consta
 		return put(r, op, column, constant->value);
 	if (op == GR_FILTER_EQ || op == GR_FILTER_NE)
 		return put_for_all(r, column, op == GR_FILTER_NE);
-	/* a value of the same float8 is less than the constant, or greater */
+	/* values with the same float8 are all less than the constant, or all greater */
 	if (op == GR_FILTER_LT || op == GR_FILTER_LE)
 		return put(r, order == GR_FILTER_LESS ? GR_FILTER_LE : GR_FILTER_LT, column, constant->value);
 	return put(r, order == GR_FILTER_LESS ? GR_FILTER_GT : GR_FILTER_GE, column, constant->value);
 }
 
-/* column op constant; listed: in a list of several constants */
+/* Puts column op constant. listed: the constant is in a list of several. */
 static bool
 put_comparison(Reader *r, const Token *name, int column, GrFilterOp op, const Constant *constant, bool listed)
 {
@@ -452,7 +459,7 @@ find_column(Reader *r, int *column)
 				   "column \"%.*s\" does not exist", (int) token->nbytes, name);
 }
 
-/* Behind BETWEEN */
+/* Reads what follows BETWEEN. */
 static bool
 read_between(Reader *r, const Token *name, int column)
 {
@@ -464,7 +471,7 @@ read_between(Reader *r, const Token *name, int column)
 		put_comparison(r, name, column, GR_FILTER_LE, &most, false) && put(r, GR_FILTER_AND, 0, 0);
 }
 
-/* Behind IN */
+/* Reads what follows IN. */
 static bool
 read_list(Reader *r, const Token *name, int column)
 {
@@ -486,14 +493,14 @@ read_list(Reader *r, const Token *name, int column)
 	return expect_symbol(r, ')');
 }
 
-/* Is the token none that goes on what was read? */
+/* True if the token ends a test. */
 static bool
 ends_test(const Reader *r)
 {
 	return r->token.kind == TOKEN_END || is_symbol(r, ')') || is_word(r, "and") || is_word(r, "or");
 }
 
-/* What begins with a column */
+/* Reads a test that begins with a column. */
 static bool
 read_column(Reader *r)
 {
@@ -532,7 +539,7 @@ read_column(Reader *r)
 	return put(r, GR_FILTER_NE, column, 0);
 }
 
-/* What begins with a constant: constant op column, or a truth value */
+/* Reads a test that begins with a constant: constant op column, or a truth value. */
 static bool
 read_reversed(Reader *r)
 {

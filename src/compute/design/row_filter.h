@@ -1,20 +1,25 @@
 /*
- * row_filter.h: which kept rows take part, as a text: `x1 > 3 AND (g = 'b' OR NOT x2 <= 1e3) AND x3 IS NOT NULL`.
+ * row_filter.h: reads the filter of kept rows: `x1 > 3 AND (g = 'b' OR NOT x2 <= 1e3) AND x3 IS NOT NULL`.
+ * kept_filter.c calls it first.
  *
- * The text is SQL's, as far as it goes: comparisons of a column with a constant, put together by three-valued logic. It
- * is read into the steps of a filter (derive.h), whose comparisons are those of float8.
+ * The text is a subset of SQL: comparisons of a column with a constant, combined by three-valued logic. It becomes the
+ * steps of a filter (derivation.h), which compare float8.
  *
- *	 filter := both { OR both }		both := test { AND test }		test := { NOT } atom
- *	 atom := ( filter ) | TRUE | FALSE | NULL | column | column op constant | constant op column | column IS [NOT] NULL
- *			 | column [NOT] BETWEEN constant AND constant | column [NOT] IN ( constant { , constant } )
- *	 op := = | <> | != | < | <= | > | >=			constant := [+ | -] number | 'string' | TRUE | FALSE | NULL
+ *	 filter   := both { OR both }
+ *	 both     := test { AND test }
+ *	 test     := { NOT } atom
+ *	 atom     := ( filter ) | TRUE | FALSE | NULL | column | column op constant | constant op column
+ *	           | column IS [NOT] NULL | column [NOT] BETWEEN constant AND constant
+ *	           | column [NOT] IN ( constant { , constant } )
+ *	 op       := = | <> | != | < | <= | > | >=
+ *	 constant := [+ | -] number | 'string' | TRUE | FALSE | NULL
  *
- * Names are as in SQL, folded to lower case unless they are "quoted"; strings are 'quoted', without escapes. Numbers
- * are compared with numbers, factors with strings, of which levels alone are ever equal and none is less than another,
- * and booleans with TRUE and FALSE; a boolean column by itself is a filter, too.
+ * Names are as in SQL, folded to lower case unless "quoted"; strings are 'quoted', without escapes. Numbers are
+ * compared with numbers, booleans with TRUE and FALSE, and factors with strings, for equality only. A boolean column is
+ * also a filter by itself.
  *
- * A filter that is read takes the rows that SQL's WHERE takes of the values that were kept; filter_constant.h says how.
- * What cannot be decided is a fault.
+ * A filter selects the rows that SQL's WHERE selects from the original values; filter_constant.h says how. A comparison
+ * that the kept values cannot decide is a fault.
  */
 #ifndef GPUREG_ROW_FILTER_H
 #define GPUREG_ROW_FILTER_H
@@ -27,33 +32,36 @@ extern "C" {
 #endif
 
 #define GR_ROW_FILTER_NBYTES_MAX 65536
-#define GR_ROW_FILTER_DEPTH_MAX 24 /* of brackets */
+#define GR_ROW_FILTER_DEPTH_MAX 24 /* levels of brackets */
 
 typedef struct GrFilterColumns
 {
 	int			n;
 	const GrFilterColumn *column;
-	/* The number that stands for a level of a column, a factor; false if it has no such level, and then no row does. */
+	/*
+	 * Finds the code of a level of a factor column. Returns false if the column has no such level; no row then equals
+	 * it.
+	 */
 	bool		(*find_level) (void *arg, int column, const char *bytes, int nbytes, double *code);
 	void	   *arg;
 } GrFilterColumns;
 
-/* Why a text isn't a filter: what an error's class follows from */
+/* Why a text is not a filter; the caller chooses the SQLSTATE by it. */
 typedef enum GrFilterFault
 {
 	GR_FILTER_OK,
 	GR_FILTER_SYNTAX,
 	GR_FILTER_UNKNOWN,			/* no column has that name */
-	GR_FILTER_AMBIGUOUS,		/* several have */
-	GR_FILTER_MISMATCH,			/* the column can't be compared with that, or so */
-	GR_FILTER_RANGE,			/* a number that float8 hasn't */
-	GR_FILTER_ROUNDED,			/* the column has rounded values, which don't tell how they compare with the constant */
+	GR_FILTER_AMBIGUOUS,		/* several columns have that name */
+	GR_FILTER_MISMATCH,			/* the column cannot be compared with the constant, or in this way */
+	GR_FILTER_RANGE,			/* a number outside float8's range */
+	GR_FILTER_ROUNDED,			/* the column's values were rounded, and do not determine the comparison */
 	GR_FILTER_LIMIT				/* too long, too deep or too many steps */
 } GrFilterFault;
 
 /*
- * Reads a filter; text: of nbytes, without a 0; steps: room for GR_FILTER_STEPS_MAX. False with *fault and GR_INVALID;
- * where: how many bytes are before what it is about; detail: what is wrong, as the server words its messages.
+ * Reads a filter. text: nbytes, not terminated; steps: room for GR_FILTER_STEPS_MAX. Returns false with *fault and
+ * GR_INVALID; where: bytes before the text at fault; detail: the message, in the server's style.
  */
 extern bool gr_row_filter_read(const char *text, size_t nbytes, const GrFilterColumns *columns, GrFilterStep *steps,
 							   int *nsteps, GrFilterFault *fault, GrError *err);
