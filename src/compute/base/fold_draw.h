@@ -1,5 +1,5 @@
 /*
- * fold_draw.h: assigns a row to a fold of a cross-validation, on the host and on the device. gpu_cv's functions call it
+ * fold_draw.h: assigns a row to a fold of a cross-validation, on the host and on the device. gpu_cv_fold calls it
  * first, then derived rows of kept data (derive_row.h).
  *
  * The fold is a function of the seed, the row's key and the number of folds alone, in integer arithmetic, so folds do

@@ -1,6 +1,6 @@
 /*
- * murmur3.h: MurmurHash3 x86-32 (Austin Appleby, public domain), checked against published test vectors. gpu_hash calls
- * it first.
+ * murmur3.h: MurmurHash3 x86-32 (Austin Appleby, public domain), checked against published test vectors.
+ * gpu_feature_hash calls it first.
  */
 #ifndef GPUREG_MURMUR3_H
 #define GPUREG_MURMUR3_H

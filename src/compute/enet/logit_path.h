@@ -1,6 +1,6 @@
 /*
  * logit_path.h: elastic nets of a logistic regression: the coefficients at each of a decreasing sequence of penalties.
- * gpu_enet calls it first (enet_logit.h).
+ * gpu_enet_fit calls it first (enet_logit.h).
  *
  * The objective is glmnet's for family "binomial" (Friedman, Hastie and Tibshirani 2010, "Regularization paths for
  * generalized linear models via coordinate descent"), over rows whose weights sum to N:

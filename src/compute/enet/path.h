@@ -1,6 +1,6 @@
 /*
  * path.h: elastic nets from a Gram matrix: the coefficients at each of a decreasing sequence of penalties lambda.
- * gpu_enet (enet.h) and cross-validations (cv_linear.c) call it first.
+ * gpu_enet_fit (enet.h) and cross-validations (cv_linear.c) call it first.
  *
  * The objective is glmnet's for a linear model (Friedman, Hastie and Tibshirani 2010, "Regularization paths for
  * generalized linear models via coordinate descent"), over rows whose weights sum to N:

@@ -1,9 +1,9 @@
 /*
- * boot.c: passes of a bootstrap on the CPU, and its replicates; see boot.h.
+ * boot.c: passes of a bootstrap on the CPU, and the solution of replicates; see boot.h.
  *
- * Rows are taken a block at a time: their q, the products of these, and then for GR_BOOT_LANES replicates after the
- * other how often each row of the block stands in them, times the products. A product is formed once for all
- * replicates, and a count once for all products.
+ * Rows are processed in blocks. For a block, q and its products are computed once; then, for GR_BOOT_LANES replicates
+ * at a time, the rows' counts are drawn and multiplied with the products. A product is formed once for all replicates,
+ * and a count once for all products.
  */
 #include "compute/resample/boot.h"
 
@@ -18,23 +18,23 @@
 /* products summed at a time, in registers */
 #define GR_BOOT_NTILE 6
 
-/* Rows of a block: their products stay in the second-level cache. */
+/* Rows of a block: BLOCK_NROWS, or fewer so that their products stay in the second-level cache. */
 #define BLOCK_NROWS 64
 #define BLOCK_NROWS_MIN 8
 #define BLOCK_NBYTES ((int64_t) 256 << 10)
 
-/* A pivot that is less than this share of its diagonal is rounding error. */
+/* A pivot below this share of its diagonal, or below SINGULAR_PIVOT, is rounding error. */
 #define SINGULAR_SHARE 1e-10
 #define SINGULAR_PIVOT 1e-20
 
-/* The words that a round of Philox adds */
+/* Keys of a round of Philox */
 typedef struct BootRound
 {
 	uint32_t	key0;
 	uint32_t	key1;
 } BootRound;
 
-/* The kernels for an instruction set */
+/* Kernels for one instruction set */
 typedef struct BootVersion
 {
 	void		(*draw) (double *counts, const int64_t *keys, int n, uint32_t group, const BootRound *rounds);
@@ -56,26 +56,25 @@ round_up(int64_t n, int64_t step)
 	return (n + step - 1) / step * step;
 }
 
-/* What a call works in */
+/* Workspace of one call of gr_boot_add() */
 typedef struct BootWork
 {
 	const GrBootPass *pass;
 	const BootVersion *version;
 	GrPoll		poll;
-	int			nrows;			/* of a block */
-	int			nlanes;			/* replicates, rounded up */
+	int			nrows;			/* rows of a block */
+	int			nlanes;			/* replicates, rounded up to GR_BOOT_LANES */
 	int			nproducts;
 	int			products_pitch;
 	BootRound	rounds[GR_PHILOX_ROUNDS];
-	double	   *q;				/* of a block */
-	double	   *products;		/* of a block, products_pitch a row */
-	double	   *counts;			/* of a block, GR_BOOT_LANES a row */
-	double	   *sums;			/* products_pitch x nlanes, replicates as draw() or flip() has them */
+	double	   *q;				/* nrows x (nactive + 1) */
+	double	   *products;		/* nrows x products_pitch */
+	double	   *counts;			/* nrows x GR_BOOT_LANES */
+	double	   *sums;			/* products_pitch x nlanes; replicates in the order of draw() or flip() */
 	int64_t    *keys;
-	GrPhilox	flips[BLOCK_NROWS]; /* of a block's rows, where signs are drawn */
+	GrPhilox	flips[BLOCK_NROWS]; /* words of a block's rows, where signs are drawn */
 } BootWork;
 
-/* Carves what a call of the pass works in. */
 static void
 carve_work(BootWork *work, const GrBootPass *pass, GrArena *arena)
 {
@@ -141,7 +140,7 @@ gr_boot_factor(const double *triangle, int nterms, double *factor)
  * Passes
  */
 
-/* The products of a row's q, and of q and v; zeros behind them */
+/* Computes the products of each row's q, and of q and v, padded with zeros to products_pitch. */
 static void
 multiply(const BootWork *work, int n)
 {
@@ -160,7 +159,7 @@ multiply(const BootWork *work, int n)
 	}
 }
 
-/* What four bits of a word multiply with, the least significant first */
+/* signs[bits][i] is the factor that bit i of four bits stands for. */
 #define SIGN(bits, i) ((bits) >> (i) & 1 ? -1.0 : 1.0)
 #define SIGNS(bits) {SIGN(bits, 0), SIGN(bits, 1), SIGN(bits, 2), SIGN(bits, 3)}
 static const double signs[16][4] = {
@@ -169,8 +168,8 @@ static const double signs[16][4] = {
 };
 
 /*
- * The signs of n rows in the pass's replicates from number first on, a multiple of GR_BOOT_LANES, in their order. One
- * call of Philox, whose words stay in work->flips, tells those of several such groups.
+ * Draws the signs of n rows in GR_BOOT_LANES of the pass's replicates, from first (a multiple of GR_BOOT_LANES) on, in
+ * order. The words of a call of Philox, kept in work->flips, serve several such groups.
  */
 static void
 flip(BootWork *work, int n, int first)
@@ -192,7 +191,7 @@ flip(BootWork *work, int n, int first)
 	}
 }
 
-/* Adds a block's rows, of n; false if canceled */
+/* Adds a block of n rows. Returns false if canceled. */
 static bool
 add_block(BootWork *work, const double *rows, int n)
 {
@@ -218,7 +217,7 @@ add_block(BootWork *work, const double *rows, int n)
 	return true;
 }
 
-/* Adds what the blocks have come to, replicate by replicate in their order. */
+/* Adds the blocks' sums to sums, and reorders the replicates. */
 static void
 take_sums(const BootWork *work, double *sums)
 {
@@ -238,7 +237,7 @@ take_sums(const BootWork *work, double *sums)
 	}
 }
 
-/* The sums of squares and cubes of a block's influence values */
+/* Adds the squares and cubes of a block's influence values to sums. Returns false if canceled. */
 static bool
 add_influence(BootWork *work, double *sums, int n)
 {
@@ -268,8 +267,8 @@ add_influence(BootWork *work, double *sums, int n)
 }
 
 /*
- * Adds a block's rows to replicate r, at its own coefficients. A row's q is B times its z, and its linear predictor at
- * beta; a row that doesn't stand in the replicate adds nothing.
+ * Adds a block's rows to replicate r, at its own coefficients. q holds a row's B z and, last, its linear predictor at
+ * beta. Rows with a count of 0 are skipped.
  */
 static void
 add_own(BootWork *work, int r, const double *rows, int n, double *sums)
@@ -308,7 +307,7 @@ add_own(BootWork *work, int r, const double *rows, int n, double *sums)
 		sums[GR_BOOT_HEAD + (size_t) k * (size_t) pass->nreps + (size_t) r] += own[k];
 }
 
-/* The linear predictor at beta, less its offset's rounding */
+/* Returns the linear predictor at beta: the terms' sum rounded once, then the offset added. */
 static double
 predictor_of(const GrBootPass *pass, const double *row)
 {
@@ -324,7 +323,10 @@ predictor_of(const GrBootPass *pass, const double *row)
 	return dot.sum + dot.rest + gr_row_offset(row, pass->shape);
 }
 
-/* The same as add_block(), of replicates with steps. Of the products those of q with its last entry are of no use. */
+/*
+ * Adds a block of n rows to replicates with steps. The products of q with its last entry are computed, but not used.
+ * Returns false if canceled.
+ */
 static bool
 add_block_stepped(BootWork *work, double *sums, const double *rows, int n)
 {
@@ -411,10 +413,10 @@ gr_boot_solve(const GrBootPass *pass, const double *sums, int r, double *delta, 
 	int			n = pass->nactive;
 	int			t = gr_nterms(pass->shape.nfeatures);
 	const double *at = sums + GR_BOOT_HEAD + r;
-	double	   *lower = work;	/* of G, n x n */
+	double	   *lower = work;	/* n x n: Cholesky factor of G */
 	double	   *x = work + (size_t) n * n;
 
-	/* the last line is h, as what it would have of the factor is the solution's first half */
+	/* row n is h: the factorization turns it into the solution of the lower triangle */
 	for (int i = 0; i <= n; i++)
 	{
 		double	   *line = i < n ? lower + (size_t) i * n : x;

@@ -1,14 +1,19 @@
 /*
- * boot_cpu.h: the kernels of boot.c, a template of simd.h. Every sum has the same order on all targets, so that those
- * with fused operations give the same bits.
+ * boot_cpu.h: the vector kernels of boot.c, a template of simd.h. Every sum has the same order on all targets, so that
+ * targets with fused operations give the same bits.
  */
 
-/* Vectors of a tile, whose sums are in registers: AVX2 has 16 registers, AVX-512 and NEON have 32. */
+/* Vectors of a tile, whose sums stay in registers: AVX2 has 16 registers, AVX-512 and NEON have 32. */
 #define NV (V_LANES == 4 ? 2 : 4)
 
 /*
- * How often each of n rows stands in each of GR_BOOT_LANES replicates from 4 group on: count[row][8 i + l] is that of
- * replicate 4 (group + l) + i.
+ * Draws how often each of n rows occurs in GR_BOOT_LANES replicates from 4 group on. A group of Philox gives four
+ * replicates; groups are lanes, so replicates are stored transposed:
+ *
+ *    counts[row][8 i + l] is replicate 4 (group + l) + i
+ *
+ *    index:      0   1   2  ..  7 |  8   9  10 ..
+ *    replicate:  0   4   8  .. 28 |  1   5   9 ..     (+ 4 group)
  */
 TARGET static void
 NAME(draw) (double *counts, const int64_t *keys, int n, uint32_t group, const BootRound *rounds)
@@ -52,7 +57,10 @@ NAME(draw) (double *counts, const int64_t *keys, int n, uint32_t group, const Bo
 	}
 }
 
-/* into[k][lane], pitch apart, += counts[row][lane] products[row][k], of n rows, GR_BOOT_NTILE products */
+/*
+ * into[k][lane] += sum over n rows of counts[row][lane] products[row][k], for GR_BOOT_NTILE products k; rows of into
+ * are pitch apart.
+ */
 TARGET static void
 NAME(sum) (double *into, size_t pitch, const double *counts, const double *products, size_t products_pitch, int n)
 {
@@ -95,7 +103,7 @@ NAME(sum) (double *into, size_t pitch, const double *counts, const double *produ
 	}
 }
 
-/* q and v of n rows, nactive + 1 numbers each */
+/* Computes q and v of n rows: nactive + 1 numbers each. */
 TARGET static void
 NAME(make) (double *q, const GrBootPass *pass, const double *rows, int n)
 {

@@ -1,22 +1,23 @@
 /*
- * boot_draw.h: how often a row stands in a replicate of a bootstrap, on the host and on the device.
+ * boot_draw.h: draws how often a row occurs in a replicate of a bootstrap, on the host and on the device. boot.c's
+ * passes call it first.
  *
- * The Poisson bootstrap draws for each row how often it stands, independently and by Poisson's distribution of mean 1.
- * That is a function of (seed, replicate, the row's key) alone, by integer arithmetic, so that a replicate is the same
- * whatever the rows' order, on every machine and device, in any number of workers, and for ever: stored results depend
- * on every detail below, and none may change.
+ * The Poisson bootstrap draws each row's count independently from Poisson's distribution of mean 1. The count is a
+ * function of the seed, the replicate and the row's key alone, in integer arithmetic, so replicates do not depend on
+ * the rows' order, the machine, the device or the number of workers. Stored results depend on every detail below: none
+ * may ever change.
  *
  * Keys are integers k, -2^53 <= k <= 2^53. An integer within these bounds is its own key; a date is its days since
- * 2000-01-01, a timestamp its microseconds since then, false is 0 and true 1. Whatever is no such integer is a hash of
- * bytes: of a text these are its characters in UTF-8, of a uuid its 16, of another integer its 8 in two's complement,
- * the least significant first, of another numeric its digits as text without trailing zeros. The hash is FNV-1a of 64
- * bits (Fowler, Noll and Vo), folded to 52: the upper 12 bits xor the others. Rows of one key stand equally often:
- * those of a cluster do, whose rows have its key.
+ * 2000-01-01, a timestamp its microseconds since then, false is 0 and true 1. Any other value is hashed from bytes: a
+ * text's characters in UTF-8, a uuid's 16 bytes, another integer's 8 bytes in two's complement, least significant
+ * first, another numeric's digits as text without trailing zeros. The hash is FNV-1a of 64 bits (Fowler, Noll and Vo),
+ * folded to 52 bits: the upper 12 bits xor the lower 52. Rows with equal keys have equal counts, so the rows of a
+ * cluster have its key.
  *
- * Replicates are r = 0, 1, 2, ... Word r % 4 of Philox 4x32-10 with the counter (low half of k, high half of k, r / 4,
- * GR_BOOT_TAG), k in two's complement of 64 bits, and the key (low half of the seed, high half of the seed) is the
- * draw. The count is how many of the 12 thresholds are <= the word; threshold m is round(2^32 F(m)), F(m) = e^-1
- * (1/0! + .. + 1/m!). So no count is above 12, and each probability is right to 2^-33.
+ * Replicates are r = 0, 1, 2, ... The draw is word r % 4 of Philox 4x32-10 with the counter (low half of k, high half
+ * of k, r / 4, GR_BOOT_TAG), k in two's complement of 64 bits, and the key (low half of the seed, high half of the
+ * seed). The count is the number of the 12 thresholds that are <= the word; threshold m is round(2^32 F(m)), F(m) =
+ * e^-1 (1/0! + .. + 1/m!). No count exceeds 12, and each probability is right to 2^-33.
  */
 #ifndef GPUREG_BOOT_DRAW_H
 #define GPUREG_BOOT_DRAW_H
@@ -26,11 +27,11 @@
 #include "compute/base/philox.h"
 #include "compute/base/portable.h"
 
-#define GR_BOOT_TAG UINT32_C(0x626F6F74)	/* other draws of a seed have smaller numbers there */
+#define GR_BOOT_TAG UINT32_C(0x626F6F74)	/* projections of a seed have small numbers as this word */
 #define GR_BOOT_KEY_MAX INT64_C(9007199254740992)	/* 2^53 */
 #define GR_BOOT_REPS_MAX 1000000
 
-/* X(threshold) of each; one word of 12,000 is above the first six */
+/* X(threshold) for each threshold. One word of 12,000 reaches GR_BOOT_RARE, the seventh threshold. */
 #define GR_BOOT_FIRST_THRESHOLDS(X) \
 	X(0x5E2D58D9) X(0xBC5AB1B1) X(0xEB715E1E) X(0xFB239797) X(0xFF1025F6) X(0xFFD90F3C)
 #define GR_BOOT_RARE_THRESHOLDS(X) \
@@ -39,7 +40,7 @@
 
 #define GR_BOOT_HASH_BEGIN UINT64_C(14695981039346656037)
 
-/* Adds n bytes to a hash, which begins as GR_BOOT_HASH_BEGIN. */
+/* Adds n bytes to a hash that began as GR_BOOT_HASH_BEGIN. */
 static inline uint64_t
 gr_boot_hash_add(uint64_t hash, const void *bytes, size_t n)
 {
@@ -50,14 +51,14 @@ gr_boot_hash_add(uint64_t hash, const void *bytes, size_t n)
 	return hash;
 }
 
-/* The key that it is */
+/* Returns the key that a hash is folded to. */
 static inline int64_t
 gr_boot_hash_key(uint64_t hash)
 {
 	return (int64_t) ((hash >> 52) ^ (hash & ((UINT64_C(1) << 52) - 1)));
 }
 
-/* The key of an integer */
+/* Returns the key of an integer. */
 static inline int64_t
 gr_boot_integer_key(int64_t value)
 {
@@ -70,7 +71,7 @@ gr_boot_integer_key(int64_t value)
 	return gr_boot_hash_key(gr_boot_hash_add(GR_BOOT_HASH_BEGIN, bytes, sizeof(bytes)));
 }
 
-/* The draws of replicates 4 group .. 4 group + 3 */
+/* Returns the words for replicates 4 group .. 4 group + 3. */
 GR_HD GrPhilox
 gr_boot_words(uint64_t seed, int64_t key, uint32_t group)
 {

@@ -1,5 +1,5 @@
 /*
- * boot_fit.c: a bootstrap of a fit that has ended; see boot_fit.h.
+ * boot_fit.c: connects a finished GLM fit with a bootstrap; see boot_fit.h.
  */
 #include "compute/resample/boot_fit.h"
 

@@ -1,5 +1,6 @@
 /*
- * boot_fit.h: a bootstrap of a fit that has ended: its passes, and from what they give to the coefficients.
+ * boot_fit.h: connects a finished GLM fit with a bootstrap: sets up its passes, and converts their results to the
+ * model's coefficients. boot_begin.c calls it first.
  */
 #ifndef GPUREG_BOOT_FIT_H
 #define GPUREG_BOOT_FIT_H
@@ -12,21 +13,21 @@ extern "C" {
 #endif
 
 /*
- * Sets up a pass about a fit with options.want_factor, whose rows have this shape; what is drawn is left to the caller.
- * False if the fit has no triangle, as it ended without sums of an EXACT pass or is separated. factor: room for t x t,
- * which must stay as long as the pass is used, as must the fit.
+ * Sets up a pass about a fit made with options.want_factor; the caller adds what is drawn. Returns false if the fit has
+ * no triangle, because it ended without the sums of an EXACT pass or is separated. factor: room for t x t; factor and
+ * fit must outlive the pass.
  */
 extern bool gr_boot_begin(GrBootPass *pass, GrGlmFit *fit, double *factor);
 
 /*
- * A difference of the coefficients of z, t of them, as one of the model's, in place: the first fit->nterms of them. lo:
- * t doubles to work in
+ * Converts delta, a difference of z's coefficients (t numbers), in place to one of the model's coefficients, its first
+ * fit->nterms numbers. lo: t doubles of workspace.
  */
 extern void gr_boot_to_model(const GrGlmFit *fit, double *delta, double *lo);
 
 /*
- * What a row's q v is to be multiplied with for its influence on each coefficient: fit->nterms x pass->nactive. work: 2
- * t
+ * Fills influence (fit->nterms x pass->nactive): its product with a row's q v is the row's influence on each
+ * coefficient. work: 2 t doubles.
  */
 extern void gr_boot_influence(const GrGlmFit *fit, const GrBootPass *pass, double *influence, double *work);
 

@@ -29,7 +29,7 @@ quantile_of(const double *replicates, int n, double p, bool *extreme)
 		(replicates[(int) k] - replicates[(int) k - 1]);
 }
 
-/* Mean and standard deviation about the estimate: they have few digits in common with it */
+/* Computes bias and standard deviation from differences to the estimate, as replicates share most digits with it. */
 static void
 summarise_spread(GrBootSummary *summary, const double *replicates, int n, double estimate)
 {
@@ -48,7 +48,7 @@ summarise_spread(GrBootSummary *summary, const double *replicates, int n, double
 	summary->std_error = n < 2 ? NAN : sqrt(squares / (n - 1));
 }
 
-/* The probability whose quantile is BCa's limit in place of that of z */
+/* Returns the probability whose quantile is BCa's limit, for the normal quantile z. */
 static double
 bca_probability(double z, double correction, double acceleration)
 {

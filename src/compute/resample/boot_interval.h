@@ -1,5 +1,6 @@
 /*
- * boot_interval.h: what a bootstrap's replicates say of an estimate.
+ * boot_interval.h: standard error, bias and confidence limits of an estimate from bootstrap replicates. fn_boot.c
+ * calls it first.
  */
 #ifndef GPUREG_BOOT_INTERVAL_H
 #define GPUREG_BOOT_INTERVAL_H
@@ -10,30 +11,30 @@
 extern "C" {
 #endif
 
-/* Kinds of confidence limits, as Davison and Hinkley (1997) and R's boot.ci have them */
+/* Kinds of confidence limits, as in Davison and Hinkley (1997) and R's boot.ci. */
 typedef enum GrBootKind
 {
 	GR_BOOT_PERCENTILE,
 	GR_BOOT_BASIC,
 	GR_BOOT_NORMAL,
-	GR_BOOT_BCA					/* Efron's (1987), bias-corrected and accelerated */
+	GR_BOOT_BCA					/* bias-corrected and accelerated, Efron (1987) */
 } GrBootKind;
 
-/* NaN where something isn't known */
+/* Summary of replicates; NaN for values that are not known. */
 typedef struct GrBootSummary
 {
-	double		std_error;		/* the standard deviation of the replicates; of fewer than two there is none */
-	double		bias;			/* their mean less the estimate */
+	double		std_error;		/* standard deviation of the replicates; NaN for fewer than two */
+	double		bias;			/* mean of the replicates minus the estimate */
 	double		low;
 	double		high;
-	bool		extreme;		/* a limit is the least replicate or the greatest, or beyond them */
+	bool		extreme;		/* a limit is at or beyond the least or greatest replicate */
 } GrBootSummary;
 
 /*
- * Of n replicates, in ascending order. acceleration: BCa's, the sum of cubes of the influence values over 6 (the sum of
- * their squares)^1.5. A quantile is that of the order statistics k and k + 1, k = floor((n + 1) p), interpolated on
- * the normal distribution's scale, as boot.ci's are. BCa has no limits where all replicates are on one side of the
- * estimate.
+ * Summarises n replicates, in ascending order. acceleration: used by BCa only, the sum of the influence values' cubes
+ * over 6 (the sum of their squares)^1.5. Quantiles are interpolated between order statistics k and k + 1, k = floor((n
+ * + 1) p), on the normal distribution's scale, as in boot.ci. BCa has no limits if all replicates are on one side of
+ * the estimate.
  */
 extern void gr_boot_summarise(GrBootSummary *summary, const double *replicates, int n, double estimate,
 							  GrBootKind kind, double conf_level, double acceleration);

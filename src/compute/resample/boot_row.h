@@ -1,5 +1,6 @@
 /*
- * boot_row.h: what a bootstrap makes of one row, the same on the host and on the device; see boot.h.
+ * boot_row.h: computes u, v and q of one row for a bootstrap, with the same bits on the host and on the device; see boot.h.
+ * boot.c calls it first.
  */
 #ifndef GPUREG_BOOT_ROW_H
 #define GPUREG_BOOT_ROW_H
@@ -9,7 +10,7 @@
 #include "compute/glm/glm_row.h"
 #include "compute/resample/boot_draw.h"
 
-/* Sums of products that are rounded once, as in Dot2 of Ogita, Rump and Oishi (2005) */
+/* A sum of products that is rounded once, as in Dot2 of Ogita, Rump and Oishi (2005) */
 typedef struct GrDot
 {
 	double		sum;
@@ -26,7 +27,10 @@ gr_dot_add(GrDot *dot, double a, double b)
 	dot->rest += sum.lo + product.lo;
 }
 
-/* u and v of a row; a linear regression's residual, which may be small against the response, is rounded once */
+/*
+ * Returns u and v of a row. The residual of a linear regression, which may be small against the response, is rounded
+ * once.
+ */
 GR_HD GrGlmRow
 gr_boot_row(GrDistribution distribution, GrRowShape shape, const double *row, const double *beta,
 			const double *beta_lo, const double *shift)
@@ -55,7 +59,7 @@ gr_boot_row(GrDistribution distribution, GrRowShape shape, const double *row, co
 	return made;
 }
 
-/* Entry of q: u times a line of B times z */
+/* Returns an entry of q: u times line (a row of B) times z. */
 GR_HD double
 gr_boot_entry(const double *line, double u, GrRowShape shape, const double *row, const double *shift)
 {
@@ -71,7 +75,7 @@ gr_boot_key_of(GrRowShape shape, const double *row)
 {
 	double		key = row[gr_key_at(shape)];
 
-	/* rows that were not checked may have what is no integer */
+	/* rows that were not checked may hold a number that is no integer key */
 	return key >= -(double) GR_BOOT_KEY_MAX && key <= (double) GR_BOOT_KEY_MAX ? (int64_t) key : 0;
 }
 

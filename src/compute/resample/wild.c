@@ -1,12 +1,13 @@
 /*
  * wild.c: the wild cluster bootstrap of a coefficient; see wild.h.
  *
- * What a replicate wants are sums over clusters of v_g times 4 k numbers: q, u, q_k u and u_k u; and with weights other
- * than signs v_g^2 times three. For a few clusters together these sums are in a table of all their weights, as in the
- * method of the four Russians (Arlazarov, Dinic, Kronrod and Faradzev 1970): a replicate adds a row of each table.
+ * A replicate needs sums over clusters of v_g times 4 k numbers: q, u, q_k u and u_k u; with weights other than signs
+ * also of v_g^2 times three numbers. For each group of a few clusters, a table holds these sums for all combinations of
+ * weights, as in the method of the four Russians (Arlazarov, Dinic, Kronrod and Faradzev 1970): a replicate adds one
+ * row of each table.
  *
- * S is a sum of squares, and comes out as a difference of such sums here. Where that loses digits, and where there are
- * few clusters, S is summed as it stands.
+ * S is a sum of squares, but is computed as a difference of such sums. If that loses digits, or if there are few
+ * clusters, S is summed directly.
  */
 #include "compute/resample/wild.h"
 
@@ -17,35 +18,37 @@
 #include "compute/base/dd.h"
 #include "compute/resample/wild_draw.h"
 
-/* Calls of Philox at a time */
+/* Counters of Philox that run together */
 #define GR_WILD_LANES 8
 
-/* Replicates of a block; a multiple of those that one call of Philox tells */
+/* Replicates of a block; a multiple of those of a call of Philox */
 #define GR_WILD_DRAWS 512
 
-/* Words that a cluster takes of them, at most */
+/* Most words of a cluster for a block */
 #define BLOCK_WORDS_MAX (4 * GR_WILD_DRAWS / GR_WILD_WEBB_DRAWS)
 
-/* Tables that are added at a time: with them a replicate's sums are read and written once */
+/* Tables added at a time: a replicate's sums are then read and written once for all of them */
 #define GR_WILD_NTABLES 6
 
-/* Clusters of a table: 2^4 or 6^2 rows, so that the tables stay in the first-level cache */
+/* Most clusters of a table: 2^4 or 6^2 rows, so that the tables stay in the first-level cache */
 #define GR_WILD_GROUP_MAX 4
 #define ENTRIES_MAX 36
 
-/* Up to so many clusters S is summed as it stands. */
+/* Up to this many clusters S is summed directly. */
 #define DIRECT_CLUSTERS 64
 
-/* S that is less than this share of what it is a difference of is summed again. */
+/* S below this share of the terms of its difference is summed directly. */
 #define LOST_DIGITS 1e-4
 
-/* A |t| that falls short of another by less than this share of it is a tie. */
+/* A |t| that is smaller than the data's by less than this share counts as a tie. */
 #define TIE 1e-11
 
-/* With d and the root of S below this share of the residuals a replicate has no t. */
+/* A replicate whose d and root of S are below this share of the residuals has no t. */
 #define NO_CHANGE 1e-12
 
-/* How many steps outwards are taken for a limit, each longer than that before it: to a million standard errors */
+/*
+ * Search for a limit: the first step, the growth of steps and the farthest point, in standard errors; then bisections
+ */
 #define FIRST_STEP 0.5
 #define STEP_GROWTH 1.25
 #define FARTHEST 1e6
@@ -58,7 +61,7 @@ static const double webb[] = {
 };
 static const double square_webb[] = {1.5, 1, 0.5, 0.5, 1, 1.5};
 
-/* What there is of a kind of weights */
+/* Properties of a kind of weights */
 typedef struct Weights
 {
 	const char *name;
@@ -66,7 +69,7 @@ typedef struct Weights
 	const double *weight;
 	const double *square;
 	int			group;			/* clusters of a table */
-	int			draws;			/* replicates that one call of Philox tells */
+	int			draws;			/* replicates per call of Philox */
 } Weights;
 
 static const Weights all_weights[] = {
@@ -113,7 +116,7 @@ gr_wild_weights_named(const char *name, GrWildWeights *weights)
 	return false;
 }
 
-/* Are there no more vectors of signs than replicates are asked for? */
+/* True if all vectors of signs are at most as many as the replicates requested. */
 static bool
 can_enumerate(const GrWild *wild)
 {
@@ -126,7 +129,7 @@ gr_wild_reps(const GrWild *wild)
 	return can_enumerate(wild) ? INT64_C(1) << wild->nclusters : wild->reps;
 }
 
-/* Eight bits as eight bytes, the lowest one first in memory */
+/* Spreads eight bits to eight bytes, the lowest bit first in memory. */
 static inline uint64_t
 spread(uint64_t byte)
 {
@@ -139,7 +142,7 @@ spread(uint64_t byte)
 	return (bits + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7 & UINT64_C(0x0101010101010101);
 }
 
-/* One cluster's weight in one replicate */
+/* Returns one cluster's weight in replicate r. */
 static double
 weight_of(const GrWild *wild, int64_t cluster, int64_t r)
 {
@@ -166,19 +169,19 @@ typedef struct Work
 	const GrWild *wild;
 	const Kernels *kernels;
 	const Weights *weights;
-	int			nmain;			/* numbers of a row that weights multiply, rounded up to 8 */
-	int			ncols;			/* ... and those that their squares do */
-	int			batch;			/* clusters of all tables */
+	int			nmain;			/* numbers of a row that are multiplied by v_g, rounded up to 8 */
+	int			ncols;			/* nmain, plus 8 for numbers multiplied by v_g^2 */
+	int			batch;			/* clusters of all tables together */
 	double	   *sums;			/* GR_WILD_DRAWS x ncols */
 	double	   *tables;			/* GR_WILD_NTABLES x ENTRIES_MAX x ncols */
 	double	   *rows;			/* batch x ncols */
 	double	   *hat;			/* k x k: sum of u u' */
-	double	   *d0;				/* k */
+	double	   *d0;				/* k, as are d1, hat_d0, hat_d1 */
 	double	   *d1;
 	double	   *hat_d0;
 	double	   *hat_d1;
 	double		squares[3];		/* sums of q_k^2, q_k u_k, u_k^2 */
-	uint32_t   *words;			/* of Philox: a cluster's for a block, DIRECT_CLUSTERS clusters at most */
+	uint32_t   *words;			/* words of Philox for a block, per cluster; at most DIRECT_CLUSTERS clusters */
 	uint8_t    *digits;			/* DIRECT_CLUSTERS x GR_WILD_DRAWS */
 	uint8_t    *index;			/* GR_WILD_NTABLES x GR_WILD_DRAWS */
 } Work;
@@ -189,7 +192,6 @@ round_up(int n)
 	return (n + 7) / 8 * 8;
 }
 
-/* Carves what a bootstrap with nterms terms and these weights works in. */
 static void
 carve_work(Work *work, int nterms, const Weights *weights, GrArena *arena)
 {
@@ -212,7 +214,7 @@ carve_work(Work *work, int nterms, const Weights *weights, GrArena *arena)
 	work->index = gr_carve(arena, GR_WILD_NTABLES * GR_WILD_DRAWS);
 }
 
-/* Enough for any weights */
+/* Returns what the kind of weights with the largest workspace needs. */
 size_t
 gr_wild_workspace_nbytes(int nterms)
 {
@@ -233,7 +235,10 @@ gr_wild_workspace_nbytes(int nterms)
  * Replicates
  */
 
-/* The words of n clusters, DIRECT_CLUSTERS at most, for the replicates of a block, which begins at a multiple of it */
+/*
+ * Draws the words of n clusters (at most DIRECT_CLUSTERS) for the block of replicates from first, a multiple of
+ * GR_WILD_DRAWS, on.
+ */
 static void
 draw_words(const Work *work, int64_t first_cluster, int n, int64_t first)
 {
@@ -262,7 +267,7 @@ draw_words(const Work *work, int64_t first_cluster, int n, int64_t first)
 	}
 }
 
-/* Which weight a cluster, of those whose words were drawn, has in each replicate of the block */
+/* Writes the number of the weight that a cluster, whose words were drawn, has in each replicate of the block. */
 static void
 fill_digits(const Work *work, int cluster, uint8_t *digits)
 {
@@ -289,7 +294,7 @@ fill_digits(const Work *work, int cluster, uint8_t *digits)
 	}
 }
 
-/* The numbers of replicate r */
+/* Stores the five numbers of replicate r. */
 static void
 set_replicate(GrWild *wild, int64_t r, double d0, double d1, double s0, double s1, double s2)
 {
@@ -304,15 +309,15 @@ set_replicate(GrWild *wild, int64_t r, double d0, double d1, double s0, double s
 }
 
 /*
- * A replicate, with S as the sum of squares that it is. digits: of the clusters, GR_WILD_DRAWS apart; NULL: they are
- * drawn
+ * Computes replicate r with S summed directly. digits: weight numbers, GR_WILD_DRAWS apart per cluster; NULL: weights
+ * are drawn. Returns false if the host asked to stop.
  */
 static bool
 sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll *poll)
 {
 	int			k = wild->nterms;
 	double		s[3] = {0, 0, 0};
-	double		common = NAN;	/* the weight of all clusters, if they have the same */
+	double		common = NAN;	/* the weight of all clusters if it is the same, else NaN */
 
 	if (gr_poll(poll, wild->nclusters * (4 * k + 20)))
 		return false;
@@ -346,7 +351,10 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 			s[1] += r0 * r1;
 			s[2] += r1 * r1;
 		}
-	/* scores sum to 0, and columns of K to a unit vector: so |t| is the data's for every null, and rounding no part */
+	/*
+	 * With equal weights, scores sum to 0 and columns of K to a unit vector, so |t| equals the data's for every null:
+	 * rounding must not decide.
+	 */
 	if (!isnan(common))
 		set_replicate(wild, r, 0, common, common * common * wild->squares, 0, 0);
 	else
@@ -354,7 +362,7 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 	return true;
 }
 
-/* The replicates of a block of few clusters */
+/* Computes a block of replicates of few clusters directly. Returns false if the host asked to stop. */
 static bool
 run_directly(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 {
@@ -376,7 +384,7 @@ run_directly(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 	return true;
 }
 
-/* The rows of clusters, first .. first + n - 1; those of none are 0 */
+/* Fills rows with the numbers of clusters first .. first + n - 1, and zeros for the rest of the batch. */
 static void
 fill_rows(Work *work, int64_t first, int n)
 {
@@ -405,7 +413,7 @@ fill_rows(Work *work, int64_t first, int n)
 	}
 }
 
-/* Adds a batch of clusters to the sums of a block's replicates. */
+/* Adds a batch of n clusters to the sums of a block's replicates. */
 static void
 add_batch(Work *work, int64_t first_cluster, int n, int64_t first)
 {
@@ -427,7 +435,7 @@ add_batch(Work *work, int64_t first_cluster, int n, int64_t first)
 		if (work->ncols > work->nmain)
 			work->kernels->make_table(table + work->nmain, nentries, rows + work->nmain, group,
 									  work->ncols - work->nmain, work->ncols, weights->square, weights->nweights);
-		/* the last one's digit is the highest; eight replicates at a time, whose bytes don't overflow */
+		/* the last cluster is the highest digit; eight indexes at a time, as bytes that do not overflow */
 		for (int i = group - 1; i >= 0; i--)
 		{
 			uint8_t    *index = work->index + t * GR_WILD_DRAWS;
@@ -460,7 +468,7 @@ dot(const double *a, const double *b, int n)
 	return sum;
 }
 
-/* A replicate from its sums; false if the host asked to stop */
+/* Computes replicate r from its sums. Returns false if the host asked to stop. */
 static bool
 finish_replicate(GrWild *wild, Work *work, const double *sums, int64_t r, GrPoll *poll)
 {
@@ -488,7 +496,7 @@ finish_replicate(GrWild *wild, Work *work, const double *sums, int64_t r, GrPoll
 	return true;
 }
 
-/* The replicates of a block, by tables */
+/* Computes a block of replicates by tables. Returns false if the host asked to stop. */
 static bool
 run_by_tables(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 {
@@ -511,7 +519,10 @@ run_by_tables(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 	return true;
 }
 
-/* What is the same for all replicates: W, sums of squares and products, and of u u' */
+/*
+ * Computes what all replicates share: W, sums of squares and products, and of u u'. Returns false if the host asked to
+ * stop.
+ */
 static bool
 sum_clusters(GrWild *wild, Work *work, GrPoll *poll)
 {
@@ -549,7 +560,7 @@ gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, Gr
 	wild->reps = gr_wild_reps(wild);
 	carve_work(&work, wild->nterms, &all_weights[wild->weights], &arena);
 	memset(wild->replicates, 0, 5 * (size_t) gr_wild_pitch(wild->reps) * sizeof(double));
-	/* those behind the last one are never extreme */
+	/* padding replicates are never extreme */
 	for (int64_t r = wild->reps; r < gr_wild_pitch(wild->reps); r++)
 		set_replicate(wild, r, 0, 0, INFINITY, 0, 0);
 	ok = sum_clusters(wild, &work, &poll);
@@ -567,7 +578,10 @@ gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, Gr
  * P-values and limits
  */
 
-/* Replicates whose |t| is at least the data's, or isn't known, as neither d nor S is more than rounding */
+/*
+ * Returns the number of replicates whose |t| is at least the data's, or unknown because d and S are only rounding
+ * error.
+ */
 static int64_t
 count_extreme(const GrWild *wild, double theta)
 {
@@ -581,7 +595,7 @@ count_extreme(const GrWild *wild, double theta)
 										  NO_CHANGE * NO_CHANGE * w * w);
 }
 
-/* The p-value of a null. Where weights are drawn, the data count as one replicate more. */
+/* Returns the p-value of a null. Where weights are drawn, the data count as one more replicate. */
 static double
 share_of(const GrWild *wild, double theta)
 {
@@ -601,7 +615,7 @@ gr_wild_p_value(const GrWild *wild, double theta)
 bool
 gr_wild_limit(const GrWild *wild, double alpha, int sign, double scale, double *limit, const GrHost *host)
 {
-	/* a share of alpha, or rounding above it, is not above */
+	/* a p-value of alpha, up to rounding, is not above alpha */
 	double		least = alpha * (1 + 1e-12);
 	double		inside = 0;
 	double		outside = FIRST_STEP;

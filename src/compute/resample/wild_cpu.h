@@ -1,8 +1,11 @@
 /*
- * wild_cpu.h: the kernels of wild.c, a template of simd.h. Numbers of a row come in vectors of 8.
+ * wild_cpu.h: the vector kernels of wild.c, a template of simd.h. Rows are padded to multiples of 8 numbers.
  */
 
-/* Philox for GR_WILD_LANES counters, in place: word i of lane l is counter[i][l], of which the lower half counts */
+/*
+ * Runs Philox for GR_WILD_LANES counters in place. counter[i][l] is word i of lane l; the lower half of the result is
+ * the random word.
+ */
 TARGET static void
 NAME(philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed)
 {
@@ -19,7 +22,7 @@ NAME(philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed)
 			U			a = U_MUL(c[0], U_SET1(GR_PHILOX_M0));
 			U			b = U_MUL(c[2], U_SET1(GR_PHILOX_M1));
 
-			/* upper halves are left as they come: products don't look at them */
+			/* upper halves may hold anything, as U_MUL() ignores them */
 			c[0] = U_XOR(U_XOR(U_HIGH(b), c[1]), U_SET1(key0));
 			c[2] = U_XOR(U_XOR(U_HIGH(a), c[3]), U_SET1(key1));
 			c[1] = b;
@@ -33,8 +36,8 @@ NAME(philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed)
 }
 
 /*
- * table[entry] = sum over i < n of weight[digit i of entry, in base nweights] rows[i], of ncols numbers; rows of both
- * are pitch apart
+ * table[entry] = sum over i < n of weight[digit i of entry, in base nweights] rows[i], for ncols numbers; rows of both
+ * are pitch apart.
  */
 TARGET static void
 NAME(make_table) (double *table, int nentries, const double *rows, int n, int ncols, int pitch, const double *weights,
@@ -57,7 +60,7 @@ NAME(make_table) (double *table, int nentries, const double *rows, int n, int nc
 	}
 }
 
-/* sums[draw] += tables[i][index[i][draw]] of GR_WILD_NTABLES tables, of ncols numbers */
+/* sums[draw] += sum over GR_WILD_NTABLES tables i of tables[i][index[i][draw]], for ncols numbers. */
 TARGET static void
 NAME(add_tables) (double *sums, const double *tables, int64_t table_size, const uint8_t *index, int ndraws, int ncols)
 {
@@ -80,7 +83,7 @@ NAME(add_tables) (double *sums, const double *tables, int64_t table_size, const 
 	}
 }
 
-/* Counts the replicates with d^2 W + least above bound S. n: a multiple of 8 */
+/* Returns the number of replicates with d^2 W + least above bound S; n is a multiple of 8. */
 TARGET static int64_t
 NAME(count_extreme) (const double *const *replicates, int64_t n, double theta, double squares, double bound,
 					 double least)
