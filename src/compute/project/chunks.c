@@ -1,9 +1,9 @@
 /*
- * chunks.c: the projection of dense vectors, and the chunks of S that they used.
+ * chunks.c: projects dense vectors, and keeps the chunks of S that they used.
  *
- * S is kept by chunks of columns, each by rows, so that a row's sum over the chunk stays in a register. Of a vector by
- * itself four rows are summed at a time; of several, eight vectors at a time, transposed, a vector a lane. A chunk of S
- * that isn't kept is drawn column by column, and each entry added where it belongs.
+ * A chunk of S is kept by rows, so that a row's sum over the chunk stays in a register. For a single vector, four rows
+ * are summed at a time. Several vectors are projected eight at a time, transposed, one vector per lane. A chunk that is
+ * not kept is drawn column by column, and each entry is added to its row at once.
  */
 #include "compute/project/chunks.h"
 
@@ -18,15 +18,13 @@
 /* Rows of the result written between two polls */
 #define WRITE_NROWS 4096
 
-/*
- * Drawing a chunk
- */
+/* Drawing of a chunk */
 
-/* Entries of the columns from first on, in the order they are drawn in. */
+/* Entries of consecutive columns, in the order in which they are drawn */
 typedef struct Drawn
 {
-	uint32_t   *rows;			/* row, and the sign in the highest bit */
-	uint32_t   *ends;			/* of each column's */
+	uint32_t   *rows;			/* row of S, with the sign in the highest bit */
+	uint32_t   *ends;			/* per column, the end of its entries */
 	size_t		capacity;
 } Drawn;
 
@@ -46,7 +44,7 @@ reserve(Drawn *drawn, size_t n, GrError *err)
 	return true;
 }
 
-/* Draws columns first .. first + ncols - 1; p < 1. */
+/* Draws columns first .. first + ncols - 1; p < 1. Fails with GR_NO_MEMORY and GR_CANCELED. */
 static bool
 draw_columns(const GrDraw *draw, int64_t first, int32_t ncols, Drawn *drawn, const GrHost *host, GrError *err)
 {
@@ -72,7 +70,7 @@ draw_columns(const GrDraw *draw, int64_t first, int32_t ncols, Drawn *drawn, con
 	return true;
 }
 
-/* From columns to rows: a counting sort, which keeps the columns' order. */
+/* Sorts drawn entries by rows into chunk: a counting sort, which keeps the columns' order. */
 static bool
 sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn, const GrHost *host, GrError *err)
 {
@@ -80,7 +78,7 @@ sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn, const 
 	uint32_t   *starts = chunk->starts;
 	uint32_t	c = 0;
 
-	/* counts go one up, and then become the rows' ends, which the filling turns into starts */
+	/* count row i in starts[i + 1]; sums make these starts, which the second loop moves to the rows' ends */
 	memset(starts, 0, ((size_t) draw->k + 1) * sizeof(uint32_t));
 	for (uint32_t m = 0; m < n; m++)
 	{
@@ -103,7 +101,7 @@ sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn, const 
 	return true;
 }
 
-/* p = 1: every row has every column */
+/* Fills a chunk with p = 1, where every row has every column. */
 static bool
 draw_signs(GrMatrixChunk *chunk, const GrDraw *draw, int64_t first, const GrHost *host, GrError *err)
 {
@@ -138,7 +136,7 @@ drop_chunk(GrProjection *projection, GrMatrixChunk *chunk)
 	memset(chunk, 0, sizeof(*chunk));
 }
 
-/* Fills an empty chunk. */
+/* Fills an empty chunk with columns first .. first + ncols - 1. On failure the chunk stays empty. */
 static bool
 fill_chunk(GrProjection *projection, GrMatrixChunk *chunk, int64_t first, int32_t ncols, const GrHost *host,
 		   GrError *err)
@@ -202,7 +200,7 @@ extend_chunks(GrProjection *projection, int64_t n, GrError *err)
 	return true;
 }
 
-/* Chunk c with at least ncols columns; *chunk is NULL if it isn't to be kept. */
+/* Returns chunk c, with at least ncols columns, in *chunk; NULL if it cannot be kept. */
 static bool
 get_chunk(GrProjection *projection, int64_t c, int32_t ncols, const GrMatrixChunk **chunk, const GrHost *host,
 		  GrError *err)
@@ -232,11 +230,9 @@ get_chunk(GrProjection *projection, int64_t c, int32_t ncols, const GrMatrixChun
 	return true;
 }
 
-/*
- * Dense vectors
- */
+/* Projection of dense vectors */
 
-/* Vectors on their way through the chunks; lanes is 1, or GR_PROJECT_BATCH with vectors that don't exist as zeros. */
+/* Vectors projected together. lanes is 1, or GR_PROJECT_BATCH with zeros for missing vectors. */
 typedef struct Batch
 {
 	GrProjection *projection;
@@ -247,14 +243,14 @@ typedef struct Batch
 	GrGather	gather;
 	double	   *total;			/* k x lanes */
 	double	   *part;			/* k x lanes */
-	/* of a chunk: ncols x lanes; for a vector by itself ncols x 2, each value and its negative */
+	/* the vectors' values in a chunk: ncols x lanes; for a single vector ncols x 2, each value and its negative */
 	float	   *columns;
-	uint32_t   *ends;			/* k */
+	uint32_t   *ends;			/* k: workspace of find_ends() */
 	const GrHost *host;
 	GrPoll	   *poll;
 } Batch;
 
-/* Where the entries of n rows in the first ncols columns end. */
+/* Returns where the entries of rows row .. row + n - 1 in the chunk's first ncols columns end. */
 static const uint32_t *
 find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols, int32_t row, int32_t n)
 {
@@ -279,7 +275,7 @@ find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols, int32_t
 	return batch->ends + row;
 }
 
-/* The chunk's columns as the gathering functions want them. */
+/* Copies the vectors' values of a chunk to batch->columns. */
 static void
 load_columns(const Batch *batch, int64_t first, int32_t ncols)
 {
@@ -312,7 +308,7 @@ apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_
 	double		work_per_row = ((double) ncols * draw->density + 16.0) * batch->lanes;
 	int32_t		piece = draw->k;
 
-	/* rows are taken by four */
+	/* rows are summed four at a time */
 	if (draw->k * work_per_row > GR_POLL_ENTRIES)
 		piece = 4 + (int32_t) (GR_POLL_ENTRIES / work_per_row) / 4 * 4;
 	load_columns(batch, first, ncols);
@@ -333,7 +329,7 @@ apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_
 	return true;
 }
 
-/* part[row] += +-x for the entries of a column; x[v] is at x[v pitch]. */
+/* part[row] += +-x for n entries of a column; vector v's value is x[v dim]. */
 static inline void
 scatter(const Batch *batch, const uint32_t *entries, int n, const float *x)
 {
@@ -347,7 +343,7 @@ scatter(const Batch *batch, const uint32_t *entries, int n, const float *x)
 	}
 }
 
-/* Piece s of column j: 128 rows' signs where p = 1, else a stratum. Returns how many entries it has. */
+/* Draws piece s of column j: a stratum or, with p = 1, the signs of 128 rows. Returns the number of entries. */
 static int
 draw_piece(const GrDraw *draw, int64_t j, int32_t s, uint32_t *entries)
 {
@@ -362,7 +358,7 @@ draw_piece(const GrDraw *draw, int64_t j, int32_t s, uint32_t *entries)
 	return n;
 }
 
-/* Column j into part, drawn here and now. */
+/* Draws column j and adds it to part. *work: entries since the last poll. */
 static bool
 scatter_column(const Batch *batch, int64_t j, int64_t *work, GrError *err)
 {
@@ -385,7 +381,7 @@ scatter_column(const Batch *batch, int64_t j, int64_t *work, GrError *err)
 	return true;
 }
 
-/* A chunk of S that isn't kept */
+/* Adds a chunk of S that is not kept. */
 static bool
 apply_drawn(const Batch *batch, int64_t first, int32_t ncols, GrError *err)
 {
@@ -410,7 +406,7 @@ apply_drawn(const Batch *batch, int64_t first, int32_t ncols, GrError *err)
 	return true;
 }
 
-/* The batch's vectors through all chunks; y is nvectors x k. */
+/* Projects the batch's vectors; y is nvectors x k. */
 static bool
 apply_batch(const Batch *batch, float *y, GrError *err)
 {
@@ -447,8 +443,8 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 }
 
 /*
- * Carves what k sums of each vector and ncols columns of a chunk take. Inlined, as a vector by itself takes little more
- * time than this.
+ * Carves the batch's arrays, for k sums per vector and ncols columns of a chunk. Inlined, as projecting a single vector
+ * may take little longer than this.
  */
 static inline __attribute__((always_inline)) void
 carve_batch(Batch *batch, int64_t k, int64_t ncols, GrArena *arena)

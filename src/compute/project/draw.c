@@ -1,12 +1,12 @@
 /*
- * draw.c: what there is to know to draw S; see draw.h.
+ * draw.c: computes the parameters by which S is drawn; see draw.h.
  */
 #include "compute/project/draw.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The thresholds of the number of nonzeros in n rows. Every operation is rounded once, in the order that draw.h has. */
+/* Computes the thresholds for n rows. Every operation is rounded once, in the order that draw.h gives. */
 static void
 make_table(GrDrawTable *table, int32_t n, double p)
 {

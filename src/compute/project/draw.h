@@ -1,26 +1,27 @@
 /*
- * draw.h: the random projection matrix S, column by column, on the host and on the device.
+ * draw.h: draws the random projection matrix S, column by column, on the host and on the device. projection.c draws
+ * from it first.
  *
- * S has k rows and as many columns as wanted. Its entries are independent: 0 with probability 1 - p, and -1 and +1 with
+ * S has k rows and any number of columns. Its entries are independent: 0 with probability 1 - p, and -1 and +1 with
  * probability p / 2 each (Achlioptas, 2003; Li, Hastie and Church, 2006). p is the density. Column j is a function of
- * (seed, k, p, j) alone, by integer arithmetic and IEEE operations that are rounded once, so S is the same everywhere
- * and for ever: stored results depend on every detail below, and none may change.
+ * (seed, k, p, j) alone, in integer arithmetic and IEEE operations that are rounded once, so S is the same everywhere.
+ * Stored results depend on every detail below: none may ever change.
  *
  * Random words. Word w of stratum s of column j is word w % 4 of Philox 4x32-10 with the counter (w / 4, s, low half of
  * j, high half of j) and the key (low half of the seed, high half of the seed).
  *
- * p < 1. Rows are dealt with in strata of B = min(k, floor(8 / p)) rows, 8 / p being the float8 quotient, the last of
- * which may be shorter; strata are independent. In a stratum of n rows:
+ * p < 1. Rows are divided into strata of B = min(k, floor(8 / p)) rows, 8 / p being the float8 quotient. The last
+ * stratum may be shorter. Strata are independent. In a stratum of n rows:
  *
- *	 1. The number of nonzeros N is binomial(n, p), by inversion: U = word 0 * 2^32 + word 1, and N is how many of the
- *		stratum's thresholds are <= U. Threshold m is floor(2^64 C), C the float8 quotient
+ *	 1. The number of nonzeros N is binomial(n, p), drawn by inversion: U = word 0 * 2^32 + word 1, and N is the
+ *		number of the stratum's thresholds that are <= U. Threshold m is floor(2^64 C), C the float8 quotient
  *		(w_0 + .. + w_m) / (w_0 + .. + w_n), where w_0 = 1 and w_{m + 1} = w_m ((n - m) p / ((m + 1) (1 - p))),
- *		evaluated and summed in this order; the sums end early where a term no longer changes them and w_m with
- *		m >= n p are in, and thresholds end before C = 1. (C has 53 bits.)
+ *		evaluated and summed in this order. The sums end before the first w_{m + 1} with m >= n p that does not change
+ *		them, and thresholds end before C = 1. (C has 53 bits.)
  *	 2. The rows are a random subset of size N, by Floyd's algorithm (Bentley and Floyd, 1987): for r = n - N .. n - 1,
- *		v is uniform in [0, 2 (r + 1)); the sign is - if v is odd; the row is v / 2, or r if that one is in the set
- *		already. v takes the words from word 2 on, in order, by Lemire's method (2019), which is without bias: v is the
- *		high half of word * 2 (r + 1), and a word is left out if the low half is less than 2^32 mod 2 (r + 1).
+ *		v is uniform in [0, 2 (r + 1)); the sign is - if v is odd; the row is v / 2, or r if v / 2 is in the set
+ *		already. v takes the words from word 2 on, in order, by Lemire's unbiased method (2019): v is the high half of
+ *		word * 2 (r + 1), and a word is skipped if the low half is less than 2^32 mod 2 (r + 1).
  *
  * p = 1. There is one stratum; row i's sign is - if bit i % 32 of word i / 32 is set.
  */
@@ -34,37 +35,37 @@
 extern "C" {
 #endif
 
-#define GR_DRAW_MEAN 8			/* nonzeros of a stratum, at most, on average */
-#define GR_DRAW_MAX 64			/* at most: the probability of more than 45 is below 2^-53 */
+#define GR_DRAW_MEAN 8			/* most nonzeros of a stratum, on average */
+#define GR_DRAW_MAX 64			/* most nonzeros of a stratum; more than 45 have a probability below 2^-53 */
 
-/* How the number of nonzeros of a stratum is drawn. */
+/* Distribution of the number of nonzeros of a stratum */
 typedef struct GrDrawTable
 {
-	int32_t		nrows;			/* n; 0: no such stratum */
+	int32_t		nrows;			/* n, the stratum's rows; 0: no such stratum */
 	int32_t		nthresholds;
 	uint64_t	thresholds[GR_DRAW_MAX];
 } GrDrawTable;
 
-/* What there is to know to draw S. */
+/* Parameters of S */
 typedef struct GrDraw
 {
 	int32_t		k;				/* rows of S */
-	int32_t		stratum_nrows;	/* B; k where p = 1 */
+	int32_t		stratum_nrows;	/* B; k if p = 1 */
 	int32_t		nstrata;
 	uint64_t	seed;
 	double		density;		/* p */
 	double		scale;			/* 1 / sqrt(k p) */
-	GrDrawTable full;			/* of the strata of B rows */
-	GrDrawTable last;			/* of the last one, the same if it isn't shorter */
+	GrDrawTable full;			/* for strata of B rows */
+	GrDrawTable last;			/* for the last stratum; equals full if that has B rows */
 } GrDraw;
 
-/* An entry of a column: the row, and the sign in the highest bit. */
+/* An entry of a column is the row, with the sign in the highest bit (set: -1). */
 #define GR_ENTRY_SIGN UINT32_C(0x80000000)
 
-/* GR_INVALID unless k >= 1 and 0 < density <= 1. */
+/* Sets up draw. Fails with GR_INVALID unless 1 <= k <= INT32_MAX / 4 and 0 < density <= 1. */
 extern bool gr_draw_init(GrDraw *draw, int64_t k, uint64_t seed, double density, GrError *err);
 
-/* The densities that NULL stands for: 1 / sqrt(dim) where there are dim columns; else 32 / k, at most 1 */
+/* Default densities: 1 / sqrt(dim) for vectors of dim columns; 32 / k, at most 1, for sparse vectors. */
 extern double gr_dense_density(int64_t dim);
 extern double gr_sparse_density(int64_t k);
 
@@ -82,7 +83,7 @@ gr_draw_words(uint64_t seed, int64_t j, uint32_t stratum, uint32_t block)
 	return gr_philox(counter, (uint32_t) seed, (uint32_t) (seed >> 32));
 }
 
-/* The number of nonzeros, from the first words of a stratum; p < 1. */
+/* Returns the number of nonzeros, from the first words of a stratum; p < 1. */
 GR_HD int
 gr_draw_count(const GrDrawTable *table, GrPhilox first)
 {
@@ -95,8 +96,9 @@ gr_draw_count(const GrDrawTable *table, GrPhilox first)
 }
 
 /*
- * Entry m of a stratum from the next word, where r = n - N + m: into entries[m * pitch], beside those before it. False
- * if the word is left out. seen has a bit for each entry's row modulo 64: a row whose bit isn't set is new.
+ * Draws entry m of a stratum, with r = n - N + m, from the next word into entries[m * pitch]; entries 0 .. m - 1 are
+ * drawn already. Returns false if the word is skipped. seen has a bit for each entry's row modulo 64: a row whose bit
+ * is not set is new.
  */
 GR_HD bool
 gr_draw_entry(uint32_t word, uint32_t first_row, uint32_t r, uint32_t *entries, int m, int pitch, uint64_t *seen)
@@ -118,8 +120,8 @@ gr_draw_entry(uint32_t word, uint32_t first_row, uint32_t r, uint32_t *entries, 
 }
 
 /*
- * Draws the count nonzeros of a stratum into entries[0], entries[pitch], ..: rows counted from 0 in S, unordered. first
- * are the stratum's first words, which gave the count.
+ * Draws the count nonzeros of a stratum into entries[0], entries[pitch], ...: rows of S, from 0, unordered. first: the
+ * stratum's first words, which gave count.
  */
 GR_HD void
 gr_draw_entries(const GrDraw *draw, int64_t j, int32_t stratum, GrPhilox first, int count, uint32_t *entries, int pitch)
@@ -140,17 +142,14 @@ gr_draw_entries(const GrDraw *draw, int64_t j, int32_t stratum, GrPhilox first, 
 			words = gr_draw_words(draw->seed, j, (uint32_t) stratum, ++block);
 			used = 0;
 		}
-		/* selected, not indexed: the words stay in registers */
+		/* selected, not indexed, so that the words stay in registers */
 		word = used == 0 ? words.word[0] : used == 1 ? words.word[1] : used == 2 ? words.word[2] : words.word[3];
 		used++;
 		m += gr_draw_entry(word, first_row, (uint32_t) (table->nrows - count + m), entries, m, pitch, &seen);
 	}
 }
 
-/*
- * The same, and the count too, on the host: draws the nonzeros of a stratum into entries, which have room for
- * GR_DRAW_MAX; returns how many.
- */
+/* Draws the nonzeros of a stratum into entries (room for GR_DRAW_MAX), on the host. Returns their number. */
 extern int	gr_draw_stratum(const GrDraw *draw, int64_t j, int32_t stratum, uint32_t *entries);
 
 #ifdef __cplusplus

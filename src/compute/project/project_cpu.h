@@ -1,5 +1,5 @@
 /*
- * project_cpu.h: random projection on the CPU, on vectors across a batch. Read plainly it declares the function's type;
+ * project_cpu.h: the inner loops of random projections on the CPU. Included plainly it declares them for chunks.c;
  * kernels_cpu.h includes it as a part of its template of simd.h.
  */
 #ifndef GPUREG_PROJECT_CPU_H
@@ -7,21 +7,21 @@
 
 #include <stdint.h>
 
-#define GR_PROJECT_BATCH 8		/* vectors */
+#define GR_PROJECT_BATCH 8		/* vectors projected together */
 
 /*
- * total[i][b] += sum over the entries of row i, in order, of +-x[column][b], for rows i < k and b < GR_PROJECT_BATCH:
- * row i has the entries starts[i] .. ends[i] - 1, which are 2 column + (the sign is -). The sums start from 0. All
- * lanes do the same operations, so the bits don't depend on V_LANES.
+ * total[i][b] += sum over the entries of row i, in order, of +-x[column][b], for rows i < k and b < GR_PROJECT_BATCH.
+ * Row i has entries starts[i] .. ends[i] - 1, each 2 column + (1 if the sign is -). Sums start from 0. All lanes do the
+ * same operations, so the bits do not depend on V_LANES.
  */
 typedef void (*GrGather) (double *total, const float *x, const uint32_t *entries, const uint32_t *starts,
 						  const uint32_t *ends, int k);
 
-/* The same of a vector by itself: x has for each column two float4, the value and its negative. */
+/* Does the same for a single vector: x has two float4 per column, the value and its negative. */
 extern void gr_gather_vector(double *total, const float *x, const uint32_t *entries, const uint32_t *starts,
 							 const uint32_t *ends, int k);
 
-/* On vectors of at most max_lanes doubles. */
+/* Returns the GrGather for vectors of at most max_lanes doubles. */
 extern GrGather gr_gather_version(int max_lanes);
 
 #endif							/* GPUREG_PROJECT_CPU_H */
@@ -29,9 +29,9 @@ extern GrGather gr_gather_version(int max_lanes);
 #ifdef V_LANES
 
 #define NVECTORS (GR_PROJECT_BATCH / V_LANES)
-#define GATHER_NROWS 4			/* at a time, for their sums don't wait for each other */
+#define GATHER_NROWS 4			/* rows at a time, as their sums do not wait for each other */
 
-/* One entry of one row; the products with 1 and -1 are exact */
+/* Adds one entry of one row; the products with 1 and -1 are exact. */
 #define GATHER_ENTRY(sums, entry) do { \
 	V sign_ = V_SET1(signs[(entry) & 1]); \
 	const float *x_ = x + (size_t) ((entry) >> 1) * GR_PROJECT_BATCH; \

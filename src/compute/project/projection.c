@@ -1,5 +1,5 @@
 /*
- * projection.c: the cache of S. What is in it comes from chunks.c and sparse.c.
+ * projection.c: the cache of projections, which chunks.c and sparse.c fill.
  */
 #include "compute/project/projection.h"
 
@@ -21,7 +21,7 @@ gr_projection_cache_create(void)
 	return calloc(1, sizeof(GrProjectionCache));
 }
 
-/* Gives up what is kept of a projection. */
+/* Frees everything that is kept of a projection. */
 static void
 drop_all(GrProjection *projection)
 {
@@ -80,7 +80,7 @@ gr_projection_cache_nsteps(const GrProjectionCache *cache)
 	return cache->nsteps;
 }
 
-/* The finalizer of MurmurHash3, a bijection: keys that differ in the seed alone all have different hashes. */
+/* MurmurHash3's finalizer. It is a bijection: keys that differ only in the seed have different hashes. */
 static uint64_t
 mix(uint64_t h)
 {
@@ -89,7 +89,7 @@ mix(uint64_t h)
 	return h ^ h >> 33;
 }
 
-/* Where the bucket's first projection is held; there must be a table. */
+/* Returns the address of the pointer to the bucket's first projection. The table must exist. */
 static GrProjection **
 bucket_of(const GrProjectionCache *cache, int64_t k, uint64_t seed, double density)
 {
@@ -120,7 +120,7 @@ take_from_table(GrProjectionCache *cache, const GrProjection *projection)
 	cache->nsteps++;
 }
 
-/* A table of nbuckets for the same projections; false, with the old one kept, if there is no memory. */
+/* Moves the projections to a new table of nbuckets. Returns false and keeps the old table if there is no memory. */
 static bool
 resize_table(GrProjectionCache *cache, size_t nbuckets)
 {
@@ -137,8 +137,8 @@ resize_table(GrProjectionCache *cache, size_t nbuckets)
 }
 
 /*
- * Makes a projection the first, one that is there already or a new one. All but the first are counted with what they
- * take by themselves.
+ * Makes projection, new or from the list, the first of the list. All projections but the first count with
+ * GR_PROJECTION_NBYTES.
  */
 static void
 make_first(GrProjectionCache *cache, GrProjection *projection, bool is_new)
@@ -163,10 +163,7 @@ make_first(GrProjectionCache *cache, GrProjection *projection, bool is_new)
 	cache->first = projection;
 }
 
-/*
- * Frees projections other than the first, those used longest ago first, until the cache has at most nbytes, if that is
- * possible.
- */
+/* Frees the least recently used projections, but never the first, until the cache has at most nbytes. */
 static void
 shrink(GrProjectionCache *cache, size_t nbytes)
 {
@@ -179,7 +176,7 @@ shrink(GrProjectionCache *cache, size_t nbytes)
 		take_from_table(cache, oldest);
 		projection_free(oldest);
 		cache->nprojections--;
-		/* without memory for a smaller table the larger one does */
+		/* if there is no memory for a smaller table, the larger one stays */
 		if (cache->nbuckets > GR_NBUCKETS_MIN && cache->nprojections * GR_BUCKETS_MAX < cache->nbuckets)
 			(void) resize_table(cache, cache->nbuckets / 2);
 	}
@@ -204,7 +201,7 @@ is_for(const GrProjection *projection, int64_t k, uint64_t seed, double density)
 	return draw->k == k && draw->seed == seed && draw->density == density;
 }
 
-/* The projection for these; NULL if there is none. */
+/* Returns the projection for (k, seed, density), or NULL if the cache has none. */
 static GrProjection *
 find(GrProjectionCache *cache, int64_t k, uint64_t seed, double density)
 {
@@ -227,7 +224,7 @@ gr_projection_no_memory(size_t nbytes, GrError *err)
 	return gr_fail(err, GR_NO_MEMORY, 0, "random projection");
 }
 
-/* A projection that isn't in the cache yet, as its first. */
+/* Creates a projection that the cache does not have, and makes it the first. */
 static GrProjection *
 create(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, GrError *err)
 {

@@ -1,5 +1,6 @@
 /*
- * projection_state.h: what the cache of projection.h holds: projection.c keeps it, chunks.c and sparse.c fill it.
+ * projection_state.h: contents of the cache of projection.h, shared by projection.c, which manages it, and chunks.c and
+ * sparse.c, which fill it.
  */
 #ifndef GPUREG_PROJECTION_STATE_H
 #define GPUREG_PROJECTION_STATE_H
@@ -9,31 +10,29 @@
 #include "compute/base/compute.h"
 #include "compute/project/draw.h"
 
-/* Drawing and adding this many entries takes some milliseconds: time to poll. A power of two */
+/* Entries between two polls: drawing and adding them takes some milliseconds. A power of two. */
 #define GR_POLL_ENTRIES (1 << 20)
 
-/*
- * The columns of S in a chunk, or the first of them, by rows: entries are 2 column + (the sign is -), ascending in a
- * row.
- */
+/* The first ncols columns of a chunk of S, by rows. Entries are 2 column + (1 if the sign is -), ascending in a row. */
 typedef struct GrMatrixChunk
 {
-	int32_t		ncols;			/* 0: not kept */
-	uint32_t   *starts;			/* k + 1 */
+	int32_t		ncols;			/* 0: the chunk is not kept */
+	uint32_t   *starts;			/* k + 1: row i's entries are starts[i] .. starts[i + 1] - 1 */
 	uint32_t   *entries;
 	size_t		nbytes;
 } GrMatrixChunk;
 
 /*
- * Single columns, in a hash table of slots of one size: the column's number (-1: none), how many entries, and these, 2
- * row + (the sign is -), in 16 bits where k allows. A column with more entries than a slot has room for isn't kept.
+ * Single columns of S, in a hash table of slots of equal size. A slot has the column's number (-1: empty), the number
+ * of entries, and the entries: 2 row + (1 if the sign is -), of 16 bits if k allows. A column with more entries than
+ * fit a slot is not kept.
  */
 typedef struct GrColumnTable
 {
 	char	   *slots;
 	int64_t		nslots;
 	int			capacity;		/* entries of a slot */
-	bool		wide;			/* entries of 32 bits */
+	bool		wide;			/* entries have 32 bits */
 	size_t		slot_nbytes;
 	int64_t		nused;
 } GrColumnTable;
@@ -42,25 +41,25 @@ typedef struct GrProjection
 {
 	GrDraw		draw;
 	struct GrProjectionCache *cache;
-	struct GrProjection *newer; /* the one used after this one */
-	struct GrProjection *older; /* the one used before this one */
-	struct GrProjection *chained;	/* the next one in the same bucket */
-	GrMatrixChunk *chunks;		/* those at the beginning, up to the last one that was wanted and not too large */
+	struct GrProjection *newer; /* used next after this one */
+	struct GrProjection *older; /* used last before this one */
+	struct GrProjection *chained;	/* next in the same bucket */
+	GrMatrixChunk *chunks;		/* nchunks chunks, up to the last one that was used and could be kept */
 	int64_t		nchunks;
 	GrColumnTable columns;
-	size_t		nbytes;			/* of all this, and, unless it is the cache's first, GR_PROJECTION_NBYTES */
+	size_t		nbytes;			/* bytes kept; unless the projection is the cache's first, with GR_PROJECTION_NBYTES */
 } GrProjection;
 
 /*
- * The projections, in the order of their use, and in a hash table by (k, seed, density). It has at least as many
- * buckets as there are projections, and at most GR_BUCKETS_MAX times as many, or GR_NBUCKETS_MIN.
+ * Projections, in the order of their use and in a hash table by (k, seed, density). The number of buckets is at least
+ * that of projections, and at most GR_BUCKETS_MAX times that or GR_NBUCKETS_MIN.
  */
 typedef struct GrProjectionCache
 {
-	GrProjection *first;		/* the one used last */
-	GrProjection *last;			/* the one used longest ago */
+	GrProjection *first;		/* most recently used */
+	GrProjection *last;			/* least recently used */
 	GrProjection **buckets;
-	size_t		nbuckets;		/* a power of two, or 0 before there is a table */
+	size_t		nbuckets;		/* a power of two, or 0 before the table exists */
 	size_t		nprojections;
 	int64_t		nsteps;			/* see gr_projection_cache_nsteps() */
 	size_t		nbytes;
@@ -73,10 +72,10 @@ typedef struct GrProjectionCache
 #define GR_NBUCKETS_MIN 16
 #define GR_BUCKETS_MAX 4
 
-/* What a projection with nothing kept takes, its share of the hash table included. */
+/* Bytes of a projection with nothing kept, with its share of the hash table. */
 #define GR_PROJECTION_NBYTES (sizeof(GrProjection) + GR_BUCKETS_MAX * sizeof(GrProjection *))
 
-/* Takes away nbytes that were counted, or counts them. */
+/* Adds more to the counts of bytes kept, and subtracts less. */
 static inline void
 gr_projection_count(GrProjection *projection, size_t more, size_t less)
 {
@@ -84,7 +83,7 @@ gr_projection_count(GrProjection *projection, size_t more, size_t less)
 	projection->cache->nbytes += more - less;
 }
 
-/* Makes n float8 0; false if canceled. */
+/* Sets n float8 to 0. Returns false if canceled. */
 static inline bool
 gr_projection_clear(double *to, size_t n, GrPoll *poll)
 {
@@ -99,7 +98,7 @@ gr_projection_clear(double *to, size_t n, GrPoll *poll)
 	return true;
 }
 
-/* How many entries a column has, on average. */
+/* Returns the average number of entries of a column. */
 static inline double
 gr_draw_mean(const GrDraw *draw)
 {

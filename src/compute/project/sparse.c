@@ -1,5 +1,5 @@
 /*
- * sparse.c: the projection of sparse vectors, and the table of the columns of S that they used.
+ * sparse.c: projects sparse vectors, and keeps the columns of S that they used.
  */
 #include "compute/project/sparse.h"
 
@@ -11,14 +11,14 @@
 #include "compute/project/projection_state.h"
 
 #define FIRST_NSLOTS 1024
-#define NAHEAD 16				/* columns on their way from memory */
+#define NAHEAD 16				/* columns prefetched ahead */
 #define HUGE_PAGE_NBYTES ((size_t) 2 << 20)
-#define POLL_PIECES 16384		/* strata of a column: a few milliseconds */
-#define NPROBES 4				/* slots that a column may be in */
-#define NARROW_K 32768			/* rows whose entries fit 16 bits */
-#define SLOT_WORK(table) (4 + (int64_t) ((table)->slot_nbytes / 16))	/* to fill a slot; see GrPoll */
+#define POLL_PIECES 16384		/* strata of a column between polls: a few milliseconds */
+#define NPROBES 4				/* slots that may hold a given column */
+#define NARROW_K 32768			/* most rows whose entries fit 16 bits */
+#define SLOT_WORK(table) (4 + (int64_t) ((table)->slot_nbytes / 16))	/* work of filling a slot; see GrPoll */
 
-/* The beginning of a slot; its entries follow, of 16 or 32 bits. */
+/* Head of a slot; its entries, of 16 or 32 bits, follow. */
 typedef struct Slot
 {
 	int64_t		j;
@@ -33,7 +33,7 @@ slot_at(const GrColumnTable *table, int64_t number)
 	return (Slot *) (table->slots + (size_t) number * table->slot_nbytes);
 }
 
-/* The slot of a column's own: a multiplicative hash, taken to nslots */
+/* Returns the first slot that may hold column j: a multiplicative hash, scaled to nslots. */
 static inline int64_t
 home_of(const GrColumnTable *table, int64_t j)
 {
@@ -42,7 +42,7 @@ home_of(const GrColumnTable *table, int64_t j)
 	return (int64_t) (hash * (uint64_t) table->nslots >> 32);
 }
 
-/* Plans the slots: room for what a column has but for one in some ten thousand. */
+/* Chooses the size of slots: all but about one column in ten thousand fit. */
 static void
 plan_table(GrColumnTable *table, const GrDraw *draw)
 {
@@ -56,8 +56,8 @@ plan_table(GrColumnTable *table, const GrDraw *draw)
 }
 
 /*
- * Memory for slots, in huge pages where the system has them: slots are used at random, and the addresses of small pages
- * would take as long to look up as what is in them.
+ * Allocates slots, in huge pages if the system has them: slots are used at random, and address translation of small
+ * pages would cost as much as reading the slots.
  */
 static char *
 allocate_slots(size_t nbytes)
@@ -75,8 +75,8 @@ allocate_slots(size_t nbytes)
 }
 
 /*
- * A table of empty slots in place of the present one. False, with that one kept, if there is no memory, which isn't in
- * err, or if canceled, which is.
+ * Replaces the projection's table by one of nslots empty slots; the caller still owns the old slots. Returns false and
+ * keeps the old table if there is no memory (err is not set) or the host asked to stop (err is set).
  */
 static bool
 new_slots(GrProjection *projection, int64_t nslots, const GrHost *host, GrError *err)
@@ -111,7 +111,7 @@ free_slots(GrProjection *projection, const GrColumnTable *table)
 	free(table->slots);
 }
 
-/* The slot that has column j, or else an empty one for it, or else the one that it may take from another. */
+/* Returns the slot that holds column j; or an empty slot for it; or the slot whose column it replaces. */
 static inline Slot *
 find_slot(const GrColumnTable *table, int64_t j)
 {
@@ -128,7 +128,7 @@ find_slot(const GrColumnTable *table, int64_t j)
 	return slot_at(table, home);
 }
 
-/* Copies a table's columns to the projection's new one. */
+/* Copies the columns of old to the projection's new table. */
 static bool
 copy_columns(GrProjection *projection, const GrColumnTable *old, const GrHost *host, GrError *err)
 {
@@ -152,9 +152,9 @@ copy_columns(GrProjection *projection, const GrColumnTable *old, const GrHost *h
 }
 
 /*
- * A larger table, if the cache has room for it beside whatever else it keeps: two projections that are used in turn
- * must not drive each other out. Where there is no room for both the old and the new one, the old one's columns are
- * lost, and drawn again. Without a larger table, columns take each other's places. False if canceled.
+ * Enlarges the table if the cache has room beside everything else it keeps, so that two projections used in turn do not
+ * evict each other. If the old and the new table do not fit together, the old columns are dropped, and drawn again
+ * later. Without a larger table, columns replace each other. Returns false if canceled.
  */
 static bool
 grow(GrProjection *projection, const GrHost *host, GrError *err)
@@ -190,7 +190,7 @@ grow(GrProjection *projection, const GrHost *host, GrError *err)
 	return err->status == GR_OK;
 }
 
-/* Makes the table at the first call, unless there is no room for one. */
+/* Creates the table at the first call, if there is room. */
 static void
 make_table(GrProjection *projection)
 {
@@ -204,8 +204,8 @@ make_table(GrProjection *projection)
 }
 
 /*
- * What to do with a column's entries: to[row] += or -= value; or, where flush_to is given, flush_to[row] += to[row],
- * and 0 to to[row]. (A row that is flushed twice gets 0 the second time, which changes nothing.)
+ * Use of a column's entries: to[row] += or -= value. If flush_to is given, flush_to[row] += to[row] and to[row] = 0
+ * instead. (Flushing a row twice adds 0 the second time.)
  */
 typedef struct Scatter
 {
@@ -254,7 +254,7 @@ scatter_wide(const Scatter *scatter, const uint32_t *entries, int n)
 			scatter->to[entries[m] >> 1] += scatter->values[entries[m] & 1];
 }
 
-/* Draws a column, adds it, and puts it into the slot, if there is one and it fits. Very long ones poll. */
+/* Draws column j and adds it. Stores it in slot, if that is given and large enough. Long columns poll. */
 static bool
 draw_column(GrProjection *projection, int64_t j, const Scatter *scatter, Slot *slot, const GrHost *host, GrError *err)
 {
@@ -325,7 +325,7 @@ use_column(GrProjection *projection, int64_t j, const Scatter *scatter, const Gr
 
 		if (slot == NULL || !drawn)
 			return drawn;
-		/* a column that wasn't kept may have emptied another one's slot */
+		/* a column that was not stored may have emptied a used slot */
 		table->nused += (slot->j >= 0) - !was_empty;
 		if (was_empty && table->nused * 2 > table->nslots)
 			return grow(projection, host, err);
@@ -337,7 +337,7 @@ use_column(GrProjection *projection, int64_t j, const Scatter *scatter, const Gr
 	return true;
 }
 
-/* A sparse vector on its way */
+/* A sparse vector while it is projected */
 typedef struct Sparse
 {
 	GrProjection *projection;
@@ -345,17 +345,17 @@ typedef struct Sparse
 	const double *val;
 	int64_t		n;
 	double	   *total;			/* k */
-	double	   *part;			/* k, all 0 between runs */
-	bool		part_is_clear;	/* ... from the first one on that uses it */
+	double	   *part;			/* k numbers, all 0 between runs */
+	bool		part_is_clear;	/* part is 0; the first run that uses it clears it */
 	int64_t		work_per_column;
-	int64_t		work;			/* since the host was last asked */
+	int64_t		work;			/* work since the last poll */
 	const GrHost *host;
-	GrPoll		poll;			/* for what is done to all rows */
+	GrPoll		poll;			/* for loops over all rows */
 } Sparse;
 
 /*
- * Columns come from anywhere in the table: several are on their way from memory at a time. (Inlined early, for gcc
- * takes a call of a function that does nothing but prefetch for one that does nothing.)
+ * Prefetches column m's slot, so that several columns are loaded from memory at a time. (Inlined early, as gcc removes
+ * calls of functions that only prefetch.)
  */
 static inline __attribute__((always_inline)) void
 prefetch_column(const Sparse *sparse, int64_t m)
@@ -371,7 +371,7 @@ prefetch_column(const Sparse *sparse, int64_t m)
 		__builtin_prefetch(slot + 64);
 }
 
-/* Columns from .. end - 1 to to, or, where flush_to is given, from to to there */
+/* Adds columns from .. end - 1 to `to`. If flush_to is given, moves their rows from `to` to flush_to instead. */
 static bool
 use_columns(Sparse *sparse, int64_t from, int64_t end, double *to, double *flush_to, GrError *err)
 {
@@ -393,7 +393,7 @@ use_columns(Sparse *sparse, int64_t from, int64_t end, double *to, double *flush
 	return true;
 }
 
-/* total += part, and part becomes 0, n entries of each; in pieces that compilers make vectors of */
+/* Adds n entries of part to total and sets them to 0, in loops that compilers vectorise. */
 static void
 flush_piece(double *restrict total, double *restrict part, int32_t n)
 {
@@ -428,7 +428,7 @@ flush_all(Sparse *sparse, GrError *err)
 	return true;
 }
 
-/* The sums, scaled */
+/* Writes the scaled sums to y. */
 static bool
 write_sums(Sparse *sparse, float *y, GrError *err)
 {
@@ -446,7 +446,10 @@ write_sums(Sparse *sparse, float *y, GrError *err)
 	return true;
 }
 
-/* A chunk's columns from .. end - 1. Its sum, unless it is the first or of one column, is made apart and then added. */
+/*
+ * Adds the columns from .. end - 1 of a chunk. The chunk's sum is computed in part first, unless it is the first chunk
+ * or has one column.
+ */
 static bool
 add_run(Sparse *sparse, int64_t from, int64_t end, GrError *err)
 {
@@ -497,7 +500,7 @@ gr_projection_apply_sparse(GrProjection *projection, const int64_t *idx, const d
 	if (total == NULL)
 		return false;
 	sparse.part = total + k;
-	/* to find a column, or to draw an empty one, takes as long as some entries */
+	/* finding a column, or drawing one without entries, takes as long as some entries */
 	sparse.work_per_column = 16 + (int64_t) gr_draw_mean(&projection->draw);
 	make_table(projection);
 	sparse.poll.host = host;

@@ -1,6 +1,6 @@
 /*
- * boot_row.h: computes u, v and q of one row for a bootstrap, with the same bits on the host and on the device; see boot.h.
- * boot.c calls it first.
+ * boot_row.h: computes u, v and q of one row for a bootstrap, with the same bits on the host and on the device; see
+ * boot.h. boot.c calls it first.
  */
 #ifndef GPUREG_BOOT_ROW_H
 #define GPUREG_BOOT_ROW_H
