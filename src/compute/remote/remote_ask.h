@@ -1,6 +1,5 @@
 /*
- * remote_ask.h: what the client's tables are made of, remote_client.c and remote_project.c: commands, and the server's
- * objects.
+ * remote_ask.h: commands and object numbers of a client, shared by remote_client.c and remote_project.c.
  */
 #ifndef GPUREG_REMOTE_ASK_H
 #define GPUREG_REMOTE_ASK_H
@@ -8,8 +7,8 @@
 #include "compute/remote/remote.h"
 
 /*
- * Something of the server's. A client that has lost its server may have found another since: the number is another
- * object's then.
+ * An object of the server. After a client has lost its server and found another, the number may belong to another
+ * object.
  */
 typedef struct GrRemoteHandle
 {
@@ -18,19 +17,19 @@ typedef struct GrRemoteHandle
 } GrRemoteHandle;
 
 /*
- * Has a command carried out and waits for that; object: its number, n: the command's own. False with the server's
- * error, or if the host asked to stop, or if there is no server any more
+ * Posts a command and waits until it is carried out. n: GrRemoteCommand.n. Returns false with the server's error, if
+ * the host asked to stop, or if the server is gone.
  */
 extern bool gr_remote_ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *host,
 						  GrError *err);
 
-/* A number that no other object has; fails with GR_DEVICE_MEMORY */
+/* Reserves an unused object number. Fails with GR_DEVICE_MEMORY, or GR_DEVICE_FAILED if the server is gone. */
 extern bool gr_remote_take_object(GrRemoteClient *client, GrRemoteHandle *object, GrError *err);
 
-/* Cannot fail: where the server doesn't answer, it has ended. */
+/* Ends an object of the server. Cannot fail: a server that does not answer has ended. */
 extern void gr_remote_end_object(GrRemoteClient *client, GrRemoteHandle object);
 
-/* Is it there, and has no send failed of which nobody was told? */
+/* True if the object exists and none of its sends has failed. */
 extern bool gr_remote_check_object(GrRemoteClient *client, GrRemoteHandle object, GrError *err);
 
 extern const GrProjectorOps gr_remote_projector_ops;

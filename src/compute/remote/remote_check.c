@@ -1,8 +1,9 @@
 /*
- * remote_check.c: the commands of a server's channel, each checked by one function; see remote_check.h.
+ * remote_check.c: checks the commands of a server's channel; see remote_check.h.
  *
- * A table says of each command which object it is for, and who checks the rest. So a command that isn't in the table
- * can't be carried out, and one that is for a sink which keeps rows never reaches one that sums them up.
+ * A table lists each command with the kind of object that it needs and the function that checks its arguments. A
+ * command outside the table cannot be carried out, and a command for a sink that keeps rows never reaches one that sums
+ * them.
  */
 #include "compute/remote/remote_check.h"
 
@@ -13,10 +14,10 @@
 typedef enum Wanted
 {
 	ANYTHING,
-	NEW,						/* it begins, and ends what had its number */
+	NEW,						/* the command begins the object; an object of that number ends first */
 	A_SINK,
 	A_SUM,
-	ROWS,						/* a sink that keeps rows, and doesn't stay */
+	ROWS,						/* a sink that keeps rows and does not stay */
 	STAYING_ROWS,
 	A_FACTOR,
 	A_PROJECT
@@ -41,7 +42,7 @@ gr_remote_has(const GrRemoteServer *server, int area, uint64_t offset, int64_t n
 	return n >= 0 && offset % align == 0 && offset <= nbytes && (uint64_t) n <= (nbytes - offset) / width;
 }
 
-/* False with an error that names the command */
+/* Fails with GR_INVALID and a message that names the command. Always returns false. */
 static bool
 refuse(const Checked *c, const char *what, GrError *err)
 {
@@ -49,7 +50,7 @@ refuse(const Checked *c, const char *what, GrError *err)
 				   what);
 }
 
-/* True if what a wire counted fits the bulk area. */
+/* True if the bytes counted by wire fit the bulk area. */
 static bool
 fits(const Checked *c, GrRemoteWire wire, GrError *err)
 {
@@ -98,7 +99,7 @@ check_finish(const Checked *c, GrError *err)
 		refuse(c, "there are no such sums", err);
 }
 
-/* The request itself is checked once the server has copied it; see request.h. */
+/* Checks only the size. The request is checked once the server has copied it; see request.h. */
 static bool
 check_sums(const Checked *c, GrError *err)
 {
@@ -131,7 +132,7 @@ check_ascend(const Checked *c, GrError *err)
 		fits(c, wire, err);
 }
 
-/* GR_INVALID says that the rows are gone, of DERIVE and READ. */
+/* Changes GR_INVALID, which for DERIVE and READ means that the rows are gone, to GR_DEVICE_FAILED. Returns ok. */
 static bool
 not_invalid(bool ok, GrError *err)
 {
@@ -152,7 +153,7 @@ check_derive(const Checked *c, GrError *err)
 	return not_invalid(ok, err);
 }
 
-/* n: bytes of the rows' description */
+/* arguments->n: bytes of the rows' description */
 static bool
 check_store(const Checked *c, GrError *err)
 {
@@ -192,7 +193,7 @@ check_inverse(const Checked *c, GrError *err)
 		refuse(c, "no inverse was asked for", err);
 }
 
-/* True if the area has room for a batch of so many vectors, and for what as many batches as there may be come to. */
+/* True if the area has room for a batch of capacity vectors and the projections of GR_PROJECT_NSLOTS batches. */
 static bool
 has_batches(const Checked *c, int area, int64_t dim, int64_t k, int64_t capacity)
 {
@@ -231,14 +232,12 @@ check_take(const Checked *c, GrError *err)
 		refuse(c, "no batch was submitted", err);
 }
 
-/*
- * All of them
- */
+/* All commands */
 static const struct
 {
 	bool		there;
 	Wanted		wanted;
-	bool		(*check) (const Checked *c, GrError *err);	/* NULL: the object is all */
+	bool		(*check) (const Checked *c, GrError *err);	/* NULL: only the object is checked */
 }			commands[] = {
 	[GR_REMOTE_BEGIN] = {true, NEW, check_begin},
 	[GR_REMOTE_SEND] = {true, A_SINK, check_send},

@@ -1,5 +1,5 @@
 /*
- * remote_client.c: the client's side of a channel: the tables of a backend, by commands.
+ * remote_client.c: the client's side of a channel: tables of a backend that post commands to the server.
  */
 #include "compute/remote/remote.h"
 
@@ -11,13 +11,13 @@
 #include "compute/remote/remote_ask.h"
 #include "compute/remote/remote_wire.h"
 
-#define LOOK_NS 20000000		/* between two looks for a cancel */
+#define LOOK_NS 20000000		/* time between polls for cancellation */
 
 struct GrSink
 {
 	GrRemoteClient *client;
 	GrRemoteHandle object;
-	int64_t		ncalls;			/* of send */
+	int64_t		ncalls;			/* calls of send */
 	GrSinkOptions options;
 };
 
@@ -48,11 +48,11 @@ server_is_gone(GrRemoteClient *client, GrError *err)
 	return true;
 }
 
-/* What somebody waits for: so many commands carried out, or calls of an object read, or it has failed. */
+/* Condition that a client waits for: ndone commands carried out, or nread calls of an object read or failed. */
 typedef struct Awaited
 {
 	uint64_t	ndone;
-	const GrRemoteObject *object;	/* or NULL */
+	const GrRemoteObject *object;	/* NULL: wait for commands */
 	int64_t		nread;
 } Awaited;
 
@@ -67,7 +67,7 @@ has_come(GrChannel *channel, const Awaited *awaited)
 		__atomic_load_n(&object->failed, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Sleeps until it may have come, or for some time. */
+/* Sleeps until awaited may have come, but at most LOOK_NS. */
 static void
 nap(GrChannel *channel, const Awaited *awaited)
 {
@@ -80,7 +80,7 @@ nap(GrChannel *channel, const Awaited *awaited)
 	(void) sem_clockwait(&channel->replies, GR_CLOCK, &until);
 }
 
-/* Has the server taken too long since it was canceled? */
+/* True if the server has taken too long since the time `canceled`; gives it up then. */
 static bool
 is_out_of_patience(GrRemoteClient *client, double canceled)
 {
@@ -93,14 +93,14 @@ is_out_of_patience(GrRemoteClient *client, double canceled)
 }
 
 /*
- * False if the host asked to stop, once the server has stopped as well or is not to be waited for any longer, or if
- * there is no server any more.
+ * Waits for the server. Returns false if the host asked to stop, after the server has stopped too or was given up, or
+ * if the server is gone.
  */
 static bool
 wait_for(GrRemoteClient *client, const Awaited *awaited, const GrHost *host, GrError *err)
 {
 	GrChannel  *channel = client->channel;
-	double		canceled = 0;	/* when */
+	double		canceled = 0;	/* time of cancellation */
 
 	while (!has_come(channel, awaited))
 	{
@@ -118,7 +118,7 @@ wait_for(GrRemoteClient *client, const Awaited *awaited, const GrHost *host, GrE
 	return canceled == 0 || gr_fail(err, GR_CANCELED, 0, "the device service");
 }
 
-/* Puts a command into the queue, as soon as there is room for it. */
+/* Puts a command into the queue, after waiting for room. */
 static bool
 post(GrRemoteClient *client, const GrRemoteCommand *command, GrError *err)
 {
@@ -134,8 +134,8 @@ post(GrRemoteClient *client, const GrRemoteCommand *command, GrError *err)
 }
 
 /*
- * The server's error. A device that it has lost is its own loss: another server may open it again. One that ends
- * cancels what is under way, which isn't the client's doing.
+ * Passes the server's error on to err and returns false. A device lost by the server is GR_DEVICE_FAILED here, as
+ * another server may open it. A cancellation by a server that ends becomes an error that the server is gone.
  */
 static bool
 pass_on(GrRemoteClient *client, const GrError *from, GrError *err)
@@ -148,7 +148,6 @@ pass_on(GrRemoteClient *client, const GrError *from, GrError *err)
 	return false;
 }
 
-/* A command that is answered; false with the server's error. */
 bool
 gr_remote_ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *host, GrError *err)
 {
@@ -172,7 +171,7 @@ gr_remote_ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, cons
  * Areas and objects
  */
 
-/* The bulk area for nbytes of arguments; wire: where they are to be written. */
+/* Sets wire to a bulk area of at least nbytes, leasing a larger one if needed. */
 static bool
 begin_bulk(GrRemoteClient *client, size_t nbytes, GrRemoteWire *wire, GrError *err)
 {
@@ -195,7 +194,7 @@ begin_bulk(GrRemoteClient *client, size_t nbytes, GrRemoteWire *wire, GrError *e
 	return true;
 }
 
-/* The area that has this memory, or -1 */
+/* Returns the area that contains the memory, or -1. */
 static int
 find_area(const GrRemoteClient *client, const char *memory, size_t nbytes)
 {
@@ -228,7 +227,6 @@ gr_remote_take_object(GrRemoteClient *client, GrRemoteHandle *object, GrError *e
 	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the session has %d computations under way", GR_REMOTE_OBJECTS);
 }
 
-/* Cannot fail: where the server doesn't answer, it has ended. */
 void
 gr_remote_end_object(GrRemoteClient *client, GrRemoteHandle object)
 {
@@ -240,7 +238,6 @@ gr_remote_end_object(GrRemoteClient *client, GrRemoteHandle object)
 	client->used[object.number] = false;
 }
 
-/* Is it there, and has no send failed of which nobody was told? */
 bool
 gr_remote_check_object(GrRemoteClient *client, GrRemoteHandle object, GrError *err)
 {
@@ -255,7 +252,7 @@ gr_remote_check_object(GrRemoteClient *client, GrRemoteHandle object, GrError *e
  * Sinks
  */
 
-/* A sink that the server is to be asked for */
+/* Creates a sink with an object number, for which the server must still be asked. */
 static bool
 new_sink(GrRemoteClient *client, const GrSinkOptions *options, GrSink **sink, GrError *err)
 {
@@ -298,7 +295,10 @@ post_rows(GrSink *sink, int area, const char *at, int64_t nrows, bool counts, Gr
 	return post(sink->client, &command, err);
 }
 
-/* Rows that the server doesn't see where they are: each piece is read before the next one is copied. */
+/*
+ * Sends rows that are not in an area through the bulk area, waiting for each piece to be read before the next is
+ * copied.
+ */
 static bool
 send_copies(GrSink *sink, const char *rows, int64_t nrows, GrError *err)
 {
@@ -320,7 +320,7 @@ send_copies(GrSink *sink, const char *rows, int64_t nrows, GrError *err)
 		if (!post_rows(sink, channel->bulk, client->areas[channel->bulk], n, last, err))
 			return false;
 		copied.ndone = channel->nasked;
-		/* a piece that doesn't count is read when it is carried out */
+		/* a piece that does not complete the call is read once it is carried out */
 		if (!wait_for(client, last ? &read : &copied, NULL, err) || !gr_remote_check_object(client, sink->object, err))
 			return false;
 		if (last)
@@ -371,7 +371,7 @@ remote_sink_restart(GrSink *sink, const double *shift, GrError *err)
 	return gr_remote_ask(client, GR_REMOTE_RESTART, sink->object.number, 0, NULL, err);
 }
 
-/* In pieces where there are many, as a thread that can't lease asks for sums, too. */
+/* Fetches the sums piece by piece if they exceed the bulk area: a thread cannot lease a larger one. */
 static bool
 remote_sink_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 {
@@ -485,9 +485,7 @@ remote_sink_end(GrSink *sink)
 	free(sink);
 }
 
-/*
- * Rows that are stored
- */
+/* Stored rows */
 
 bool
 gr_remote_store(GrSink *sink, uint64_t id, size_t description_nbytes, GrError *err)
@@ -499,7 +497,7 @@ gr_remote_store(GrSink *sink, uint64_t id, size_t description_nbytes, GrError *e
 	return gr_remote_ask(sink->client, GR_REMOTE_STORE, sink->object.number, 0, NULL, err);
 }
 
-/* Asks for an object, a sink or none; counts: what it is made of */
+/* Asks the server to derive rows. The object becomes a sink, or none if arguments.flag is false. counts: the result. */
 static bool
 ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts, const GrHost *host, GrError *err)
 {
@@ -517,7 +515,7 @@ ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts
 	return true;
 }
 
-/* Of what is stored as number id or, unless from is -1, of that object */
+/* Derives rows of the client's object number `from` or, if from is -1, of the rows stored under id. */
 static bool
 derive_from(GrRemoteClient *client, uint64_t id, int from, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {

@@ -1,7 +1,10 @@
 /*
  * remote_project.c: the client's side of projections; see remote_client.c.
  *
- * Projects: an area of their own holds one batch of vectors, and the projections of as many batches as may be under way
+ * A project leases an area, which holds one batch of vectors and the projections of as many batches as may be under
+ * way:
+ *
+ *   capacity x dim vectors | capacity x k projections of slot 0 | ... of slot GR_PROJECT_NSLOTS - 1
  */
 #include "compute/remote/remote.h"
 
@@ -17,7 +20,7 @@ struct GrProject
 	int64_t		dim;
 	int64_t		k;
 	int64_t		capacity;
-	int			nsubmitted;		/* and not taken */
+	int			nsubmitted;		/* batches submitted and not taken */
 	int			ntaken;
 };
 

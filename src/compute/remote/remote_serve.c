@@ -1,5 +1,5 @@
 /*
- * remote_serve.c: a server's factorizations and projections; see remote_serve.h.
+ * remote_serve.c: carries out a server's factorizations and projections; see remote_serve.h.
  */
 #include "compute/remote/remote_serve.h"
 
@@ -22,7 +22,7 @@ gr_serve_factor(GrRemoteServer *server, const GrRemoteCommand *command, const Gr
 	served->can_invert = job.want_inverse;
 	if (!gr_wire_fits(&wire, err))
 		return false;
-	/* any byte may stand for a bool */
+	/* make bools of bytes that the client may have set to anything */
 	for (int k = 0; k < job.nterms; k++)
 		((unsigned char *) w.aliased)[k] = ((unsigned char *) w.aliased)[k] != 0;
 	job.hi = w.hi;
@@ -56,7 +56,7 @@ gr_serve_inverse(GrRemoteServer *server, const GrRemoteCommand *command, const G
 										 w.inverse, host, err);
 }
 
-/* Makes the draw's tables anew, since they hold counts that are used as limits. */
+/* Computes the draw's tables again instead of using the client's, since their counts are used as limits. */
 bool
 gr_serve_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
@@ -90,7 +90,7 @@ gr_serve_project(GrRemoteServer *server, const GrRemoteCommand *command, const G
 	return true;
 }
 
-/* Where the client's batch is, and the projections of batch number slot */
+/* Returns the address of the client's vectors (slot -1) or of the projections of batch slot. */
 static float *
 project_area(GrRemoteServer *server, const GrServed *served, int64_t slot)
 {

@@ -1,7 +1,8 @@
 /*
- * remote_serve.h: commands of factorizations and projections, carried out by the tables of a server's backend.
+ * remote_serve.h: carries out commands of factorizations and projections by the tables of a server's backend. The
+ * commands must have passed gr_remote_check(). remote_server.c calls it first.
  *
- * A command was checked by gr_remote_check(). Each function returns true, or false with the backend's error.
+ * Each function returns true, or false with the backend's error.
  */
 #ifndef GPUREG_REMOTE_SERVE_H
 #define GPUREG_REMOTE_SERVE_H

@@ -1,5 +1,5 @@
 /*
- * remote_server.c: the server's side of a channel: commands carried out by a backend's tables.
+ * remote_server.c: the server's side of a channel: carries out commands by a backend's tables.
  */
 #include "compute/remote/remote.h"
 
@@ -12,7 +12,7 @@
 #include "compute/remote/remote_serve.h"
 #include "compute/remote/remote_wire.h"
 
-#define STAY_NBYTES ((size_t) 1 << 20)	/* rows that stay are admitted so many bytes ahead, at least */
+#define STAY_NBYTES ((size_t) 1 << 20)	/* least bytes by which memory for rows that stay is admitted ahead */
 
 bool
 gr_channel_begin(GrChannel *channel)
@@ -41,7 +41,7 @@ gr_channel_close(GrChannel *channel)
 	(void) sem_post(&channel->requests);
 }
 
-/* Asked by the backend: is the client's statement to end, or the client gone? */
+/* GrHost.canceled of the backend's work: true if the client's statement is canceled or the client is gone. */
 static bool
 client_canceled(void *arg)
 {
@@ -94,8 +94,8 @@ publish_times(GrRemoteServer *server, int object)
 }
 
 /*
- * Tells the client how many of its calls have been read: a call may be several of the backend's, whose last one counts,
- * and those that don't count were waited for.
+ * Publishes how many of the client's calls have been read. A call of the client's may be several of the backend's, of
+ * which the last one counts; the server has waited for the others already.
  */
 static bool
 look_for_read(GrRemoteServer *server, int object, bool wait, GrError *err)
@@ -112,14 +112,14 @@ look_for_read(GrRemoteServer *server, int object, bool wait, GrError *err)
 	return true;
 }
 
-/* The stay of rows that stay; NULL: they don't */
+/* Returns the stay of a sink that stays, else NULL. */
 static const GrStay *
 stay_of(const GrServed *served)
 {
 	return served->options.stays ? &served->options.stay : NULL;
 }
 
-/* True if there is memory for nbytes more, after wait_s seconds at most; host is polled meanwhile. */
+/* Admits nbytes more for served, waiting at most wait_s seconds and polling host. Returns false with an error. */
 static bool
 admit_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes, double wait_s, const GrHost *host, GrError *err)
 {
@@ -133,8 +133,8 @@ admit_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes, double wait
 }
 
 /*
- * Rows that stay are admitted as they come, some ahead: how many there will be is a guess, and what they take is taken
- * for long.
+ * Admits memory for rows that stay as they arrive, somewhat ahead: their number is only estimated, and their memory
+ * will be held for long.
  */
 static bool
 admit_rows(GrRemoteServer *server, GrServed *served, int64_t nrows, GrError *err)
@@ -186,7 +186,7 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "nothing stays in the device service");
 	if (served->options.stays)
 	{
-		/* it is no matter of this client's alone */
+		/* a sink that stays must not depend on this client */
 		session = server->store->session;
 		served->options.host = NULL;
 	}
@@ -216,7 +216,7 @@ drop_sums(GrServed *served)
 	served->sums = NULL;
 }
 
-/* All sums, of which the client gets one piece after the other. */
+/* Fetches all sums from the backend, for the client to read piece by piece. */
 static bool
 gather_sums(GrRemoteServer *server, GrServed *served, int64_t nsums, GrError *err)
 {
@@ -259,7 +259,10 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	return true;
 }
 
-/* n bytes of the bulk area in memory that nobody else writes to, to be freed; NULL with an error */
+/*
+ * Returns a copy of nbytes of the bulk area that no other process can write to, to be freed by the caller; NULL with an
+ * error.
+ */
 static void *
 copy_block(GrRemoteWire *wire, size_t nbytes, const char *what, GrError *err)
 {
@@ -277,7 +280,7 @@ copy_block(GrRemoteWire *wire, size_t nbytes, const char *what, GrError *err)
 	return memcpy(copy, from, nbytes);
 }
 
-/* Copies the request before it is checked: the client must not change what was checked. */
+/* Computes a request's sums. Copies the request before checking it, so that the client cannot change it afterwards. */
 static bool
 make_sums(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
@@ -300,7 +303,9 @@ make_sums(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 	return ok;
 }
 
-/* Changes a sink's rows. Copies basis.changed first: the client must not change indexes after they were checked. */
+/*
+ * Changes a sink's rows. Copies basis.changed before checking it, so that the client cannot change indexes afterwards.
+ */
 static bool
 change_rows(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
@@ -345,9 +350,7 @@ ascend(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *hos
 	return ok;
 }
 
-/*
- * Rows that stay
- */
+/* Stored rows */
 
 static void
 release_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes)
@@ -358,8 +361,7 @@ release_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes)
 }
 
 /*
- * A sink becomes the store's. What was admitted for rows that have not come is given back, and the description's bytes
- * are admitted.
+ * Moves a sink to the store. Releases memory admitted for rows that have not come, and admits the description's bytes.
  */
 static bool
 store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
@@ -388,7 +390,10 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 	return true;
 }
 
-/* The client's derivation, in memory that nobody else writes to; NULL with an error unless it is one */
+/*
+ * Returns a valid copy of the client's derivation that no other process can write to, to be freed by the caller; NULL
+ * with an error.
+ */
 static GrDerivation *
 copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
 {
@@ -404,9 +409,8 @@ copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
 }
 
 /*
- * What rows are derived from: what is stored, of which the store may have one taker at a time, or a sink of the
- * client's own, all of whose rows have been read by then. The server looks at what it has itself, and not at what the
- * client says of it.
+ * Finds the rows to derive from: those stored, which the store lends to one user at a time, or those of the client's
+ * sink `from`, after all of them have been read. Checks the server's own state, not the client's arguments.
  */
 static bool
 take_origin(GrRemoteServer *server, int from, int object, GrRemoteStored *origin, const GrHost *host, GrError *err)
@@ -430,7 +434,10 @@ take_origin(GrRemoteServer *server, int from, int object, GrRemoteStored *origin
 	return true;
 }
 
-/* The memory is admitted before the stored rows are taken, so that nobody waits for those who wait for memory. */
+/*
+ * Derives rows. Memory is admitted before the stored rows are taken, so that no client waits for one that waits for
+ * memory.
+ */
 static bool
 derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
@@ -485,9 +492,7 @@ read_stored(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	return ok;
 }
 
-/*
- * All of them
- */
+/* All objects and commands */
 
 static void
 end_served(GrRemoteServer *server, int object)
@@ -567,7 +572,7 @@ count_objects(const GrRemoteServer *server)
 	return n;
 }
 
-/* A failed send is told when the client asks next; whatever else it has sent to that object goes nowhere. */
+/* Records a failed send, which the client learns at its next call. Further rows sent to the object are dropped. */
 static void
 note_failed_send(GrChannel *channel, int object, const GrError *err)
 {
@@ -576,7 +581,7 @@ note_failed_send(GrChannel *channel, int object, const GrError *err)
 	wake_client(channel);
 }
 
-/* Copies the command's arguments, so that the client cannot change them after they were checked. */
+/* Copies the command's arguments, so that the client cannot change them after they are checked. */
 static void
 take_arguments(GrRemoteServer *server, const GrRemoteCommand *command)
 {
@@ -592,9 +597,9 @@ take_arguments(GrRemoteServer *server, const GrRemoteCommand *command)
 }
 
 /*
- * Carries a command out that can be. What is asked of an object some of whose rows have failed to come has the error of
- * these, whether or not the client had seen that when it asked. (What is stored is read by no object.) A client that
- * begins an object has no other of that number any more, and none that could not be begun.
+ * Checks and carries out a command. A command for an object with a failed send gets the error of that send, whether or
+ * not the client has seen it. (READ names no object.) A command that begins an object first ends one of the same
+ * number, and leaves none if it fails.
  */
 static bool
 carry_out_checked(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
@@ -617,7 +622,7 @@ carry_out_checked(GrRemoteServer *server, const GrRemoteCommand *command, GrErro
 	return false;
 }
 
-/* Abandons the channel if rows are sent to an object that cannot be: there is no object whose failure could tell. */
+/* Abandons the channel if rows are sent to an impossible object number, as no object could report the failure. */
 void
 gr_remote_serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
 {
@@ -649,7 +654,7 @@ gr_remote_serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
 	}
 }
 
-/* An object whose rows are still being read, or -1 */
+/* Returns an object with rows that are still being read, or -1. */
 static int
 find_unread(const GrRemoteServer *server)
 {
@@ -664,7 +669,7 @@ find_unread(const GrRemoteServer *server)
 	return -1;
 }
 
-/* Nothing is asked: looks after rows that are being read, or sleeps. */
+/* Waits while the queue is empty: for rows that are being read, or for a command. */
 static void
 await_command(GrRemoteServer *server)
 {

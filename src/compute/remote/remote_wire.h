@@ -1,6 +1,6 @@
 /*
- * remote_wire.h: what arrays the commands of remote.h take and give, and in which order they stand in the bulk area.
- * Each function is called by the client twice, to count and to write, and by the server, to find them.
+ * remote_wire.h: the arrays that each command of remote.h takes and returns, and their order in the bulk area. The
+ * client calls each function twice, to count and to write; the server calls it to find the arrays.
  */
 #ifndef GPUREG_REMOTE_WIRE_H
 #define GPUREG_REMOTE_WIRE_H
@@ -15,7 +15,7 @@ gr_wire_doubles(GrRemoteWire *wire, int64_t n)
 	return (double *) gr_wire(wire, (size_t) n * sizeof(double));
 }
 
-/* True if what a command names fits the bulk area. */
+/* True if the command's arrays fit the bulk area. */
 static inline bool
 gr_wire_fits(const GrRemoteWire *wire, GrError *err)
 {
@@ -24,7 +24,7 @@ gr_wire_fits(const GrRemoteWire *wire, GrError *err)
 				wire->limit);
 }
 
-/* Writes n numbers to where they stand; NULL: they are not wanted */
+/* Copies n numbers to into; NULL: does nothing. */
 static inline void
 gr_wire_put(double *into, const double *from, int64_t n)
 {
@@ -32,7 +32,7 @@ gr_wire_put(double *into, const double *from, int64_t n)
 		memcpy(into, from, (size_t) n * sizeof(double));
 }
 
-/* SUM: some entries of the triangles of hi and lo */
+/* FINISH: a piece of the triangles hi and lo */
 typedef struct GrWireGram
 {
 	double	   *hi;
@@ -40,9 +40,9 @@ typedef struct GrWireGram
 	int64_t		n;
 } GrWireGram;
 
-#define GR_WIRE_GRAM_LEAST 128	/* bytes, for eight entries */
+#define GR_WIRE_GRAM_LEAST 128	/* bytes of eight entries, hi and lo */
 
-/* Those of nsums from one on, as many as there is room for */
+/* Returns the piece of nsums sums from index `from` on that fits the bulk area. */
 static inline GrWireGram
 gr_wire_gram(GrRemoteWire *wire, int64_t nsums, int64_t from)
 {
@@ -54,7 +54,7 @@ gr_wire_gram(GrRemoteWire *wire, int64_t nsums, int64_t from)
 	return gram;
 }
 
-/* SUMS: a request of so many bytes, and its sums behind it */
+/* SUMS: a request of nbytes bytes, followed by its sums */
 typedef struct GrWireSums
 {
 	void	   *request;
@@ -87,7 +87,7 @@ gr_wire_basis(GrRemoteWire *wire, const GrBasis *basis)
 	return w;
 }
 
-/* A factorisation: what goes in, what comes out */
+/* FACTOR: arrays in and out; see GrFactorJob. */
 typedef struct GrWireFactor
 {
 	double	   *hi;
