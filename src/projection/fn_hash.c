@@ -1,11 +1,11 @@
 /*
  * fn_hash.c: feature hashing: gpu_feature_hash() over tokens and over a JSON object.
  *
- * A feature's name goes through MurmurHash3 x86-32, seed 0, h as a signed number: its value is added to element |h| mod
- * k, negated if h is negative, as scikit-learn's FeatureHasher has it. Values are added in float8, tokens in their
- * order and members of an object in jsonb's, which sorts them: a sum of fractions may differ in its last bit from one
- * in another order. Another seed is the hash's. With a density, the feature is a column of the random projection matrix
- * instead: the one whose number is made of two hashes.
+ * MurmurHash3 x86-32 with seed 0 hashes a feature's name to a signed number h. The feature's value is added to element
+ * |h| mod k, negated if h is negative, as in scikit-learn's FeatureHasher. Values are added in float8: tokens in their
+ * order, an object's members in the order in which jsonb sorts them. A sum of fractions may differ in its last bit from
+ * the sum in another order. Another seed becomes the hash's seed. With a density, the feature is a column of the random
+ * projection matrix instead, whose number is made of two hashes.
  */
 #include "postgres.h"
 
@@ -28,16 +28,16 @@
 PG_FUNCTION_INFO_V1(gr_feature_hash_text);
 PG_FUNCTION_INFO_V1(gr_feature_hash_jsonb);
 
-#define SECOND_SEED UINT32_C(0x9747b28c)	/* of the hash that gives the higher half of a column's number */
+#define SECOND_SEED UINT32_C(0x9747b28c)	/* seed of the hash that gives the higher half of a column's number */
 
-/* Features on their way into a vector: as sums by themselves, or as columns. */
+/* Features on their way into a vector: added to its elements, or collected as columns */
 typedef struct Hasher
 {
 	int32		k;
 	int64		seed;
 	uint32		hash_seed;
-	bool		utf8;			/* names are in UTF-8, or in no known encoding */
-	double	   *sums;			/* k; NULL: features are columns */
+	bool		utf8;			/* names are in UTF-8 or in no known encoding */
+	double	   *sums;			/* k sums; NULL: features are columns */
 	double		density;
 	int64	   *idx;
 	double	   *val;
@@ -45,7 +45,7 @@ typedef struct Hasher
 	int64		capacity;
 } Hasher;
 
-/* One seed of 32 bits for each of 64, that of itself where it is one */
+/* Returns a hash seed of 32 bits: seed itself if that has 32 bits. */
 static uint32
 fold_seed(int64 seed)
 {
@@ -72,7 +72,7 @@ begin_hashing(Hasher *hasher, FunctionCallInfo fcinfo, int64 nfeatures)
 	}
 }
 
-/* A feature by its name's bytes, in UTF-8 */
+/* Adds a feature. name: nbytes bytes in UTF-8. */
 static inline void
 hash_bytes(Hasher *hasher, const char *name, Size nbytes, double value)
 {
@@ -81,7 +81,9 @@ hash_bytes(Hasher *hasher, const char *name, Size nbytes, double value)
 	if (hasher->sums != NULL)
 	{
 		h = gr_murmur3(name, nbytes, hasher->hash_seed);
-		/* the magnitude of -2^31 is taken as 2^31, which its remainder is as scikit-learn's */
+		/*
+		 * -2^31| counts as 2^31, whose remainder is scikit-learn's
+		 */
 		if (h & UINT32_C(0x80000000))
 			hasher->sums[(UINT32_C(0) - h) % (uint32) hasher->k] -= value;
 		else
@@ -127,7 +129,7 @@ finish_hashing(Hasher *hasher)
 	return result;
 }
 
-/* gpu_feature_hash(features text[], k int, seed bigint, density float8): each token counts 1 */
+/* gpu_feature_hash(features text[], k int, seed bigint, density float8): each token has the value 1. */
 Datum
 gr_feature_hash_text(PG_FUNCTION_ARGS)
 {
@@ -150,7 +152,7 @@ gr_feature_hash_text(PG_FUNCTION_ARGS)
 	at = ARR_DATA_PTR(features);
 	for (int m = 0; m < n; m++)
 	{
-		/* elements are never compressed or out of line; short ones begin anywhere */
+		/* elements are never compressed or out of line; short ones begin at any address */
 		at = (const char *) att_align_pointer(at, TYPALIGN_INT, -1, at);
 		hash_feature(&hasher, VARDATA_ANY(at), VARSIZE_ANY_EXHDR(at), 1.0);
 		at += VARSIZE_ANY(at);
@@ -160,7 +162,10 @@ gr_feature_hash_text(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(finish_hashing(&hasher));
 }
 
-/* A member of the object: strings are a feature name=value, numbers and booleans a value of the feature name. */
+/*
+ * Adds a member of the object: a string is a feature name=value of value 1, a number or boolean the value of feature
+ * name.
+ */
 static void
 hash_member(Hasher *hasher, StringInfo name, const JsonbValue *value)
 {
@@ -197,7 +202,7 @@ hash_member(Hasher *hasher, StringInfo name, const JsonbValue *value)
 		hash_feature(hasher, name->data, name->len, number);
 }
 
-/* gpu_feature_hash(features jsonb, k int, seed bigint, density float8) */
+/* gpu_feature_hash(features jsonb, k int, seed bigint, density float8): each member is a feature. */
 Datum
 gr_feature_hash_jsonb(PG_FUNCTION_ARGS)
 {

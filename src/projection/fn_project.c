@@ -1,5 +1,5 @@
 /*
- * fn_project.c: the SQL functions of random projection, but for gpu_project_rows(); see project_rows.c.
+ * fn_project.c: the SQL functions of random projection, except gpu_project_rows() (project_rows.c).
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ PG_FUNCTION_INFO_V1(gr_project_sparse);
 PG_FUNCTION_INFO_V1(gr_jl_min_dim);
 PG_FUNCTION_INFO_V1(gr_jl_min_dim_bigint);
 
-/* Batches through the backend of the settings' choice. */
+/* Projects x in batches, on the backend that the settings choose, into y. */
 static void
 project_batches(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
 {
@@ -61,7 +61,8 @@ project_batches(const GrVectors *x, int32 k, int64 seed, double density, double 
 }
 
 /*
- * On the CPU, from where the vectors are. Of a vector by itself, which many rows may have one each, no run is recorded.
+ * Projects x on the CPU, directly from the array, into y. Records no run for a single vector, as a query may project
+ * one per row.
  */
 static void
 project_here(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
@@ -83,7 +84,7 @@ project_here(const GrVectors *x, int32 k, int64 seed, double density, double wor
 	run->kernel_s = run->total_s = gr_now() - started;
 }
 
-/* gpu_project(x real[], k int, seed bigint, density float8): one vector, or a row each of several */
+/* gpu_project(x real[], k int, seed bigint, density float8): projects a vector, or each row of several. */
 Datum
 gr_project(PG_FUNCTION_ARGS)
 {
@@ -111,7 +112,7 @@ gr_project(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 
-/* The elements of a one-dimensional array without NULLs */
+/* ERROR unless array has one dimension and no NULLs. */
 static void
 check_sparse(ArrayType *array, const char *name)
 {
@@ -138,7 +139,10 @@ check_index(int64 j, bool has_dim, int64 dim)
 				 errhint("dim is the length of the vector, which is more than its largest index.")));
 }
 
-/* gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint) */
+/*
+ * gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint): projects a sparse
+ * vector.
+ */
 Datum
 gr_project_sparse(PG_FUNCTION_ARGS)
 {
@@ -196,9 +200,11 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 }
 
 /*
- * Arguments of gpu_jl_min_dim(n bigint, eps float8) -> 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003),
- * without its fraction, as in scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1. ERROR if the result is
- * not below limit, the end of the SQL type called type_name.
+ * Returns gpu_jl_min_dim(n bigint, eps float8) = 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003), at
+ * least
+ * 1. Callers drop the fraction, as scikit-learn's johnson_lindenstrauss_min_dim() does. ERROR if the result is not
+ *   below
+ * limit, the end of the SQL type type_name.
  */
 static double
 jl_min_dim(FunctionCallInfo fcinfo, double limit, const char *type_name)
@@ -227,7 +233,7 @@ jl_min_dim(FunctionCallInfo fcinfo, double limit, const char *type_name)
 	return Max(k, 1.0);
 }
 
-/* The function of gpureg 0.1.0's SQL, whose result is an int */
+/* The function for gpureg 0.1.0's SQL, which returns an int. */
 Datum
 gr_jl_min_dim(PG_FUNCTION_ARGS)
 {

@@ -15,7 +15,7 @@
 
 PG_FUNCTION_INFO_V1(gr_project_bits);
 
-/* The longest that bit(k) can be, to which results are cast for an index */
+/* Most bits of bit(k), to which results are cast for an index. */
 #define BITS_MAX (MaxAttrSize * BITS_PER_BYTE)
 
 static void

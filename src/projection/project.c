@@ -1,6 +1,6 @@
 /*
  * project.c: random projection for the SQL functions: arguments, the session's cache of S, and vectors on their way to
- * a backend.
+ * a backend; see project.h.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include "run/raise.h"
 #include "run/report.h"
 
-/* The place of the first value that isn't finite, from 0; -1 if all are. */
+/* Returns the index of the first value that is not finite, or -1. */
 static int64
 find_not_finite(const float *values, int64 n)
 {
@@ -103,7 +103,7 @@ gr_density_arg(FunctionCallInfo fcinfo, int argno, double density_of_null)
 	return density;
 }
 
-/* S for dense vectors of this session's, and columns of it for sparse ones; bounded by gpureg.projection_cache_size. */
+/* Returns the session's cache of S. gpureg.projection_cache_size limits its size. */
 static GrProjectionCache *
 session_cache(void)
 {
@@ -182,8 +182,8 @@ typedef struct Column
 } Column;
 
 /*
- * Sorts by column: a radix sort over the bytes in which columns differ, for comparisons of random numbers are hard to
- * foresee. Returns where the result is, in columns or in spare.
+ * Sorts columns by number: a radix sort over the bytes in which they differ, as branches on comparisons of random
+ * numbers are mispredicted. Returns the sorted array: columns or spare.
  */
 static Column *
 sort_columns(Column *columns, Column *spare, int64 n)
@@ -227,7 +227,9 @@ compare_values(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts by column, and adds up what belongs to the same one, in ascending order; returns how many are left. */
+/*
+ * Sorts columns by number and adds the values of equal columns, in ascending order. Returns the number of columns left.
+ */
 static int64
 merge_columns(int64 *idx, double *val, int64 n)
 {
@@ -249,7 +251,7 @@ merge_columns(int64 *idx, double *val, int64 n)
 
 		for (next = m + 1; next < n && columns[next].j == columns[m].j; next++)
 			;
-		/* a sum of two doesn't depend on their order */
+		/* a sum of two does not depend on their order */
 		if (next - m > 2)
 			qsort_interruptible(columns + m, next - m, sizeof(Column), compare_values, NULL);
 		sum = columns[m].value;
@@ -331,7 +333,7 @@ gr_projector_begin(const GrDraw *draw, int64 dim, int64 nvectors, double work)
 	if (!begun)
 	{
 		end_project(projector);
-		/* nothing was computed yet: the CPU may take it */
+		/* nothing was computed yet, so the CPU may take over */
 		if (gr_retreat_to_cpu(&projector->place, &err))
 		{
 			memset(&err, 0, sizeof(err));
@@ -401,6 +403,6 @@ gr_record_projection(const char *function, const GrProjector *projector, double 
 	run->copy_s = projector->times.copy_s;
 	run->kernel_s = projector->times.kernel_s;
 	run->total_s = gr_now() - started;
-	/* vectors are projected between reads on the CPU; on a device, beside them */
+	/* the CPU projects between reads, a device meanwhile */
 	run->read_s = run->total_s - (projector->times.bytes_to_device == 0 ? run->kernel_s : 0);
 }

@@ -1,7 +1,7 @@
 /*
- * project_pass.c: what gpu_project_rows() puts around its query's vectors, for parallel workers to compute.
+ * project_pass.c: functions that gpu_project_rows() puts around its query's vectors, for parallel workers to compute.
  *
- * The session's own process takes what comes: it compares dimensions, which a worker knows of its own rows alone, and
+ * The session's own process receives the results. It compares dimensions, as a worker knows only its own rows, and
  * counts workers.
  */
 #include "postgres.h"
@@ -45,7 +45,7 @@ new_row(int64 dim, int64 nvalues)
 	return row;
 }
 
-/* gpu_project_pass(vector real[], k int, seed bigint, density float8): its projection */
+/* gpu_project_pass(vector real[], k int, seed bigint, density float8): returns the vector's projection. */
 Datum
 gr_project_pass(PG_FUNCTION_ARGS)
 {
@@ -70,7 +70,7 @@ gr_project_pass(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(row);
 }
 
-/* gpu_vector_pass(vector real[]): the vector itself */
+/* gpu_vector_pass(vector real[]): returns the vector itself. */
 Datum
 gr_vector_pass(PG_FUNCTION_ARGS)
 {

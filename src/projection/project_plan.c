@@ -1,8 +1,8 @@
 /*
- * project_plan.c: how gpu_project_rows() has its query run.
+ * project_plan.c: planning of gpu_project_rows()'s query.
  *
- * Where the planner has parallel workers compute a function of the query's vectors, that is the projection, or, where
- * batches pay or a device is to have them, their detoasting. Else the query runs as it is.
+ * If the planner lets parallel workers compute a function of the query's vectors, that function is the projection or,
+ * if batches pay or a device is to project, only their detoasting. Otherwise the query runs unchanged.
  */
 #include "postgres.h"
 
@@ -29,12 +29,11 @@
 #include "run/device.h"
 
 /*
- * Elements that vectors are taken to have where nothing else is known: a lot, for S that doesn't fit the cache is what
- * costs
+ * Elements that vectors of unknown length are assumed to have: many, as an S that does not fit the cache is what costs.
  */
 #define GUESSED_DIM GR_CHUNK_NCOLS
 
-/* Fewer are not worth a look at how large their vectors are. */
+/* A query of fewer rows is not worth a look at the size of its vectors. */
 #define LEAST_ROWS 100
 
 double
@@ -49,7 +48,7 @@ gr_rows_work(const GrRowsRequest *request, double nvectors, int64 dim)
 	return nvectors * dim * (request->k * gr_rows_density(request, dim));
 }
 
-/* Can values of the one type be cast to the other, and not just through their text? */
+/* True if values of type `from` can be cast to type `to` other than through text. */
 static bool
 has_cast(Oid to, Oid from, CoercionContext context)
 {
@@ -66,10 +65,7 @@ has_cast(Oid to, Oid from, CoercionContext context)
 	}
 }
 
-/*
- * ERROR unless the query has two columns, an id of the type that the function's result has and a vector, or of types
- * that become that.
- */
+/* ERROR unless the query has two columns: an id of type id_type, and a vector, or types that can be cast to these. */
 static void
 check_columns(TupleDesc tupdesc, Oid id_type)
 {
@@ -100,7 +96,7 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 				 errhint("Cast the column in the query, as in embedding::real[].")));
 }
 
-/* The function that has a vector in this form, or the vector itself */
+/* Returns the expression that gives the vector in this form. */
 static Expr *
 write_vector(const GrRowsRequest *request, GrRowsForm form, Expr *vector)
 {
@@ -118,7 +114,7 @@ write_vector(const GrRowsRequest *request, GrRowsForm form, Expr *vector)
 		return gr_wrapper_call(function, list_make1(vector));
 	}
 	function = gr_own_function(request->function, "gpu_project_pass", 4, types, BYTEAOID);
-	/* constants: with parameters, the planner would know less */
+	/* constants, as parameters would tell the planner less */
 	k = (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(request->k), false, true);
 	seed = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(request->seed), false,
 							  FLOAT8PASSBYVAL);
@@ -127,7 +123,7 @@ write_vector(const GrRowsRequest *request, GrRowsForm form, Expr *vector)
 	return gr_wrapper_call(function, list_make4(vector, k, seed, density));
 }
 
-/* The plan of the query with its ids cast to the type wanted, and its vectors in this form */
+/* Returns the plan of the query with its ids cast to the requested type, and its vectors in this form. */
 static GrPlan *
 plan_form(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form)
 {
@@ -141,10 +137,7 @@ plan_form(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form)
 	return gr_plan_wrapper(&wrapper);
 }
 
-/*
- * The query's own plan, or that of the same query with its columns cast to what is wanted, where they are something
- * else
- */
+/* Returns the query's own plan or, if its columns have other types, that of the query with casts. */
 static GrPlan *
 plan_with_casts(const GrRowsRequest *request, const GrQuery *query)
 {
@@ -155,8 +148,9 @@ plan_with_casts(const GrRowsRequest *request, const GrQuery *query)
 }
 
 /*
- * Do workers compute the top node's last column? Where the query has an order, say, they sort its rows, and what stands
- * around it is computed in this process. A node refers to a column of the one below, or computes it.
+ * True if workers compute the last column of plan. They do not if, for example, the query has an order: they sort its
+ * rows then, and the outer expressions are computed in this process. Follows the column down to the Gather node, as
+ * long as nodes only refer to it.
  */
 static bool
 is_computed_in_workers(const Plan *plan)
@@ -185,8 +179,8 @@ is_computed_in_workers(const Plan *plan)
 }
 
 /*
- * Are the first row's vector and as many like it as there are rows as large as a table that the planner takes workers
- * for? It doesn't see them: they are stored out of line, and the table is small without them.
+ * True if all rows with vectors like the first would be as large as a table that the planner uses workers for. The
+ * planner does not see such vectors: they are stored out of line, and the table is small without them.
  */
 static bool
 are_vectors_large(const GrRowsPlan *rows)
@@ -198,8 +192,8 @@ are_vectors_large(const GrRowsPlan *rows)
 }
 
 /*
- * The plan that has the vectors in this form, from workers; NULL if the planner doesn't use any for it. any_table: a
- * small one, too
+ * Returns the plan that has workers compute the vectors in this form; NULL if the planner uses no workers for it.
+ * any_table: also for small tables.
  */
 static GrPlan *
 plan_pass(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form, bool any_table)
@@ -218,7 +212,7 @@ plan_pass(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form, b
 typedef struct DimReceiver
 {
 	GrReceiver	base;
-	int64		dim;			/* 0: no row, or no vector in it */
+	int64		dim;			/* 0: no row, or a row without a vector */
 } DimReceiver;
 
 static bool
@@ -232,7 +226,7 @@ receive_dim(TupleTableSlot *slot, DestReceiver *self)
 	return false;
 }
 
-/* The first row's vector has so many elements; -1: that isn't known, or wouldn't come at little cost. */
+/* Returns the elements of the first row's vector; -1 if there is none, or reading it may be expensive. */
 static int64
 peek_at_dim(const GrPlan *plan)
 {
@@ -244,8 +238,7 @@ peek_at_dim(const GrPlan *plan)
 }
 
 /*
- * Has a process, by the cache's limit, room for all of S? A batch has what isn't kept drawn once, a row by itself for
- * each.
+ * True if all of S fits the cache of one process. A batch draws the rest of S once; single rows draw it for each row.
  */
 static bool
 fits_cache(const GrRowsRequest *request, int64 dim)
@@ -257,7 +250,7 @@ fits_cache(const GrRowsRequest *request, int64 dim)
 		gr_projection_cache_size * 1024.0;
 }
 
-/* Which form is best, where workers compute it? The first row tells how much work a row is. */
+/* Returns the best form for workers to compute. The first row tells how much work a row is. */
 static GrRowsForm
 choose_form(const GrRowsRequest *request, const GrRowsPlan *rows)
 {
@@ -265,7 +258,7 @@ choose_form(const GrRowsRequest *request, const GrRowsPlan *rows)
 
 	if (gr_debug_ring || (gr_device == GR_DEVICE_GPU && !no_device))
 		return GR_ROWS_FLAT;
-	/* batches leave the choice of the place to when the first one begins */
+	/* with batches, the place is chosen when the first batch begins */
 	if (!no_device && (rows->dim < 0 || !gr_takes_cpu(gr_rows_work(request, rows->nrows_estimate, rows->dim))))
 		return GR_ROWS_FLAT;
 	return fits_cache(request, rows->dim < 0 ? GUESSED_DIM : rows->dim) ? GR_ROWS_PROJECTED : GR_ROWS_FLAT;
@@ -284,7 +277,7 @@ gr_plan_rows(const GrRowsRequest *request, GrRowsPlan *rows)
 	rows->form = GR_ROWS_AS_THEY_ARE;
 	rows->nrows_estimate = gr_estimate_rows(rows->plan);
 	rows->dim = -1;
-	/* without workers, planning it would be for nothing */
+	/* without workers, planning for them would be wasted */
 	if (max_parallel_workers_per_gather == 0)
 		return;
 	pass = plan_pass(request, query, GR_ROWS_PROJECTED, any_table);

@@ -1,10 +1,10 @@
 /*
- * project_rows.c: gpu_project_rows(): a query's vectors, projected batch by batch as they are read, or by the workers
- * that read them.
+ * project_rows.c: gpu_project_rows(): projects a query's vectors in batches as they are read, or has workers project
+ * them.
  *
- * Rows come through a DestReceiver. Vectors go into the backend's batches, ids wait in a memory context for theirs to
- * come back; then both go to the tuplestore, in the order of the query. What is in memory is GR_PROJECT_NSLOTS batches
- * and their ids, however many rows there are. Where parallel workers project, rows go to the tuplestore as they come.
+ * Rows come through a DestReceiver. Vectors go into the backend's batches, while their ids wait in a memory context;
+ * then both go to the tuplestore, in the order of the query. At most GR_PROJECT_NSLOTS batches and their ids are in
+ * memory, for any number of rows. If parallel workers project, rows go to the tuplestore as they come.
  */
 #include "postgres.h"
 
@@ -31,14 +31,14 @@ PG_FUNCTION_INFO_V1(gr_project_rows);
 PG_FUNCTION_INFO_V1(gr_project_rows_int);
 PG_FUNCTION_INFO_V1(gr_project_rows_id);
 
-#define LEAST_ROWS 1024			/* of a batch, where vectors are few because most are NULL */
+#define LEAST_ROWS 1024			/* least rows of a batch; few have vectors if most are NULL */
 
-#define MAX_IDS_NBYTES ((Size) 4 << 20)	/* memory for a batch's ids, from which on it is sent off as it is */
+#define MAX_IDS_NBYTES ((Size) 4 << 20)	/* memory of a batch's ids at which it is submitted early */
 
-/* Rows that wait for their projections; those without a vector among them. */
+/* Rows that wait for their projections, including rows without a vector */
 typedef struct Batch
 {
-	MemoryContext context;		/* owns ids that aren't passed by value */
+	MemoryContext context;		/* owns ids that are not passed by value */
 	Datum	   *ids;
 	bool	   *id_is_null;
 	bool	   *has_vector;
@@ -50,7 +50,7 @@ typedef struct ProjectReceiver
 {
 	GrReceiver	base;
 	ReturnSetInfo *rsinfo;
-	MemoryContext context;		/* of the call: owns the projector */
+	MemoryContext context;		/* the call's; owns the projector */
 	MemoryContext row_context;	/* reset after each row */
 	int16		id_length;
 	bool		id_by_value;
@@ -58,17 +58,17 @@ typedef struct ProjectReceiver
 	const GrRowsRequest *request;
 	GrRowsPlan	rows;
 	int64		dim;			/* 0 until the first vector */
-	int64		nprojected;		/* vectors that came projected */
-	Bitmapset  *workers;		/* that had rows */
+	int64		nprojected;		/* vectors that workers projected */
+	Bitmapset  *workers;		/* workers that returned rows */
 
-	GrProjector *projector;		/* from the first vector on */
-	float	   *block;			/* being filled */
+	GrProjector *projector;		/* set from the first vector on */
+	float	   *block;			/* block being filled */
 	int64		capacity;		/* vectors of a block */
-	int64		max_rows;		/* of a batch */
-	ArrayType  *result;			/* filled anew for each row; from the first vector on */
+	int64		max_rows;		/* rows of a batch */
+	ArrayType  *result;			/* reused for each row; set from the first vector on */
 	float	   *result_values;
 	Batch		batches[GR_PROJECT_NSLOTS];
-	int			filling;		/* the batch that takes rows; those before it, going around, wait */
+	int			filling;		/* batch that takes rows; batches before it, cyclically, wait */
 } ProjectReceiver;
 
 static void
@@ -82,7 +82,7 @@ put_row(ProjectReceiver *receiver, Datum id, bool id_is_null, const float *proje
 	tuplestore_putvalues(receiver->rsinfo->setResult, receiver->rsinfo->setDesc, values, nulls);
 }
 
-/* A batch is back: its rows go out. projected: those of its vectors */
+/* Puts the rows of a finished batch into the tuplestore. projected: the projections of its vectors. */
 static void
 put_batch(ProjectReceiver *receiver, Batch *batch, const float *projected)
 {
@@ -97,7 +97,7 @@ put_batch(ProjectReceiver *receiver, Batch *batch, const float *projected)
 	MemoryContextReset(batch->context);
 }
 
-/* Waits for the oldest batch under way. */
+/* Takes the oldest batch under way. */
 static void
 take_batch(ProjectReceiver *receiver)
 {
@@ -109,7 +109,7 @@ take_batch(ProjectReceiver *receiver)
 	put_batch(receiver, &receiver->batches[oldest], projected);
 }
 
-/* Sends the batch off, and makes the next one ready to be filled. */
+/* Submits the present batch, and prepares the next one. */
 static void
 submit_batch(ProjectReceiver *receiver)
 {
@@ -152,7 +152,7 @@ begin_batches(ProjectReceiver *receiver, int64 dim)
 	}
 }
 
-/* At each vector; at the first one, the dimension becomes known, and what depends on it is made. */
+/* Checks a vector's dimension. The first vector sets the dimension, and makes what depends on it. */
 static void
 check_dim(ProjectReceiver *receiver, int64 dim)
 {
@@ -175,7 +175,7 @@ check_dim(ProjectReceiver *receiver, int64 dim)
 	MemoryContextSwitchTo(old);
 }
 
-/* A row's vector or its projection, from a worker or from this process */
+/* Returns the vector or projection that a worker or this process computed for a row, and sets *dim. */
 static const float *
 open_pass_row(ProjectReceiver *receiver, Datum value, int64 *dim)
 {
@@ -200,7 +200,7 @@ open_pass_row(ProjectReceiver *receiver, Datum value, int64 *dim)
 	return row->values;
 }
 
-/* The vector into the block */
+/* Copies a row's vector into the block. */
 static void
 take_vector(ProjectReceiver *receiver, Datum value)
 {
@@ -212,7 +212,7 @@ take_vector(ProjectReceiver *receiver, Datum value)
 	memcpy(receiver->block + receiver->batches[receiver->filling].nvectors * dim, x, dim * sizeof(float));
 }
 
-/* The row's id joins the batch. */
+/* Adds a row to the batch, with its id. */
 static void
 add_row(ProjectReceiver *receiver, TupleTableSlot *slot)
 {
@@ -249,7 +249,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-/* For rows whose vectors workers projected */
+/* Receives a row whose vector is already projected. */
 static bool
 receive_projected(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -271,7 +271,7 @@ receive_projected(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-/* Everything that is still under way */
+/* Submits and takes all that is left, and ends the projector. */
 static void
 drain(ProjectReceiver *receiver)
 {
@@ -284,7 +284,7 @@ drain(ProjectReceiver *receiver)
 	gr_projector_end(receiver->projector);
 }
 
-/* Runs the plan, and has every row in the tuplestore. */
+/* Runs the plan until every row is in the tuplestore. */
 static void
 run_plan(ProjectReceiver *receiver)
 {
@@ -293,7 +293,7 @@ run_plan(ProjectReceiver *receiver)
 	drain(receiver);
 }
 
-/* For gpu_last_run(): nothing, if no row had a vector */
+/* Records the run for gpu_last_run(), unless no row had a vector. */
 static void
 record_run(const ProjectReceiver *receiver, double started)
 {
@@ -309,14 +309,11 @@ record_run(const ProjectReceiver *receiver, double started)
 	}
 	else if (receiver->nprojected > 0)
 	{
-		/* the plan was made for the CPU; this says why */
+		/* the plan was made for the CPU; the place says why */
 		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim),
 							 &gr_host, &err))
 			gr_raise(&err);
-		/*
-		 * with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't
-		 * held
-		 */
+		/* now that the vectors' length is known, a device could be chosen; it was not used, and is not held */
 		if (!gr_on_cpu(&place))
 			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
 		gr_record_pass(&place, &(GrPassRecord) {
