@@ -1,5 +1,5 @@
 /*
- * ascent_gpu_test.cu: gradient ascent in one kernel against plain loops on the CPU.
+ * ascent_gpu_test.cu: tests gradient ascent in one kernel against plain loops on the CPU.
  *
  * ascent_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
@@ -19,13 +19,13 @@ typedef struct Problem
 	int			nfeatures;
 	double	   *rows;
 	double	   *device_rows;
-	double	   *device_scale;	/* of MAX_TERMS */
+	double	   *device_scale;	/* MAX_TERMS values */
 	GrAscentState *device_state;
 	double		start[MAX_TERMS];
 } Problem;
 
 /*
- * Features in (-1, 1), responses drawn from a logistic model: no two classes that a plane separates, unless by chance.
+ * Draws features in (-1, 1) and responses from a logistic model, so that no plane separates the classes but by chance.
  */
 static Problem
 problem_make(int64_t nrows, int nfeatures)
@@ -50,12 +50,12 @@ problem_make(int64_t nrows, int nfeatures)
 	}
 	problem.device_rows = to_device(problem.rows, ndoubles);
 	problem.device_scale = device_alloc<double>(MAX_TERMS);
-	/* not all of GrAscentState: what is beyond these features is not to be touched */
+	/* only the part of GrAscentState for nfeatures: the kernel must not touch the rest */
 	problem.device_state = (GrAscentState *) device_alloc<char>(gr_ascent_state_nbytes(nfeatures));
 	return problem;
 }
 
-/* Returns the data of an ascent over the problem, with a test of convergence or without. */
+/* Returns the data of an ascent over the problem. test: with a test of convergence. */
 static AscentData
 data_of(const Problem *problem, bool test)
 {
@@ -81,7 +81,7 @@ typedef struct Result
 	bool		converged;
 } Result;
 
-/* The formula as it stands, row by row, in T. */
+/* Computes the iterations by the formula, row by row, in type T. */
 template <typename T>
 static Result
 run_cpu(const Problem *problem, const GrAscent *ascent)
@@ -126,7 +126,7 @@ run_cpu(const Problem *problem, const GrAscent *ascent)
 	return result;
 }
 
-/* max_iter iterations in launches of per_launch, the next of twice that plus one and so on; shape as for the launch. */
+/* Runs max_iter iterations in several launches: the first has per_launch, each later one twice that plus one. */
 static Result
 run_gpu(const Problem *problem, const GrAscent *ascent, int shape, int64_t per_launch)
 {
@@ -160,7 +160,7 @@ run_gpu(const Problem *problem, const GrAscent *ascent, int shape, int64_t per_l
 	return result;
 }
 
-/* The largest difference relative to max(1, |want|); NaN counts as infinite. */
+/* Returns the largest difference relative to max(1, |want|), or infinity for NaN. */
 static double
 result_error(const Result *got, const Result *want, int nfeatures)
 {
@@ -182,7 +182,7 @@ same_result(const Result *a, const Result *b)
 		a->converged == b->converged;
 }
 
-/* A rate at which ascent can't overshoot: 1 / the Hessian's largest eigenvalue is above 4 / (n (p + 1)). */
+/* Chooses a rate at which ascent can't overshoot: 1 / the Hessian's largest eigenvalue is above 4 / (n (p + 1)). */
 static GrAscent
 ascent_make(const Problem *problem, bool intercept, bool single, double l2, int64_t max_iter)
 {
@@ -196,7 +196,7 @@ ascent_make(const Problem *problem, bool intercept, bool single, double l2, int6
 	return ascent;
 }
 
-/* All layouts that hold the problem, in one type, each run twice and in two ways to cut it, against the CPU. */
+/* Checks every layout that holds the problem against the CPU: two equal runs, and one that is cut into launches. */
 static void
 check_problem(const Problem *problem, bool intercept, bool single, double l2, int64_t max_iter)
 {
@@ -219,7 +219,7 @@ check_problem(const Problem *problem, bool intercept, bool single, double l2, in
 		Result		cut;
 
 		if (shape >= 0 && gr_ascent_launch_shape(shape, &ascent, &data, 0, 0) != cudaSuccess)
-			continue;			/* this one doesn't hold it */
+			continue;			/* this layout doesn't hold the problem */
 		got = run_gpu(problem, &ascent, shape, max_iter);
 		again = run_gpu(problem, &ascent, shape, max_iter);
 		cut = run_gpu(problem, &ascent, shape, 1);
@@ -259,7 +259,7 @@ check_problems(bool quick)
 		}
 }
 
-/* The largest that fit, of each width, and the size that a thousand iterations are promised for. */
+/* Checks the most rows that fit for each number of features, and the size that docs promise 1,000 iterations for. */
 static void
 check_large(void)
 {
@@ -284,7 +284,7 @@ check_large(void)
 	problem_free(&problem);
 }
 
-/* Stops where the CPU's loop stops, however it is cut, and stays there. */
+/* Checks that the kernel stops in the CPU loop's iteration, however launches cut the run, and then changes nothing. */
 static void
 check_convergence(bool single, bool intercept)
 {
@@ -317,7 +317,7 @@ check_convergence(bool single, bool intercept)
 	}
 	check(same && where, "convergence, %s, %s", single ? "float4" : "float8", intercept ? "intercept" : "no intercept");
 
-	/* not yet converged at the last iteration looked at */
+	/* iteration 36 is the last one tested, and has not converged */
 	ascent.check_every = 37;
 	ascent.max_iter = 36;
 	scale[0] = scale[1] = scale[2] = scale[3] = scale[4] = scale[5] = INFINITY;
@@ -330,7 +330,7 @@ check_convergence(bool single, bool intercept)
 	problem_free(&problem);
 }
 
-/* Linear predictors beyond the range of exp, both signs and both responses; and a rate that leaves the range. */
+/* Checks linear predictors beyond the range of exp, with both signs and responses, and a rate that leaves the range. */
 static void
 check_extremes(bool single)
 {
@@ -389,7 +389,7 @@ check_limits(void)
 
 #define NREPEATS 5
 
-/* The median rate of a launch of niterations, after one that warms up. */
+/* Returns the median rate of a launch of niterations, after one untimed launch. */
 static double
 iterations_per_s(const Problem *problem, const GrAscent *ascent, int shape, int64_t niterations)
 {

@@ -1,5 +1,5 @@
 /*
- * boot_gpu_test.cu: a bootstrap's passes on the device against the same on the CPU.
+ * boot_gpu_test.cu: tests a bootstrap's passes on the device against the CPU's.
  *
  * boot_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
@@ -23,7 +23,7 @@ send_rows(GrSession *session, const BootRows *made, GrSink **rows, GrError *err)
 		gpu->sink->send(*rows, made->rows, made->nrows, err) && gpu->sink->sent(*rows, true, &ncalls, err);
 }
 
-/* Twice over the same rows: the device gives the same bits */
+/* Checks a pass against the CPU's, and that a second one over the same rows gives the same bits. */
 static void
 check_made(GrSession *session, BootRows made, const char *what)
 {
@@ -59,7 +59,7 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t
 	check_made(session, boot_rows_make(nrows, nfeatures, nreps, first, family, weights), weights ? ", weights" : "");
 }
 
-/* The same of signs */
+/* Checks a pass whose draws are signs instead of counts. */
 static void
 check_flips(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t first, bool weights)
 {
@@ -96,7 +96,7 @@ check_contract(GrSession *session)
 	boot_rows_free(&made);
 }
 
-/* Operations: products and sums of each, and draws */
+/* Times a pass. Operations are a product and a sum per entry, and the draws. */
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, bool flips)
 {
@@ -140,7 +140,7 @@ run_bench(const GpuRun *run)
 	return true;
 }
 
-/* A shape of each plan: tiles, slices of replicates, parts of products, few warps; influence */
+/* Runs a shape for each plan: tiles, slices of replicates, parts of products, few warps, and influence. */
 static void
 run_tests(const GpuRun *run)
 {

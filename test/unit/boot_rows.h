@@ -1,5 +1,5 @@
 /*
- * boot_rows.h: rows for a bootstrap's tests, and what its passes must give, by plain loops in long double.
+ * boot_rows.h: makes rows for the bootstrap's tests, and computes a pass's sums by plain loops in long double.
  */
 #ifndef GPUREG_BOOT_ROWS_H
 #define GPUREG_BOOT_ROWS_H
@@ -12,7 +12,7 @@
 #include "compute/resample/boot_draw.h"
 #include "compute/resample/flip_draw.h"
 
-/* Owns what the pass points to */
+/* A pass and its rows; owns rows, and numbers, which the pass points to. */
 typedef struct BootRows
 {
 	GrBootPass	pass;
@@ -28,7 +28,10 @@ boot_random(uint64_t *state)
 	return (double) (int64_t) *state * 0x1p-63;
 }
 
-/* Rows about which nothing is fitted, as no pass asks for that; keys come twice or thrice, and are negative, too */
+/*
+ * Makes random rows whose coefficients fit nothing, as a pass needs no fit. Keys occur up to three times, also
+ * negative.
+ */
 static inline BootRows
 boot_rows_make(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
 {
@@ -84,7 +87,7 @@ boot_rows_free(BootRows *made)
 	free(made->numbers);
 }
 
-/* q and v of a row */
+/* Computes q and v of a row: q[0 .. nactive - 1] and q[nactive]. */
 static inline void
 boot_row_wanted(const GrBootPass *pass, const double *row, long double *q)
 {
@@ -116,7 +119,7 @@ boot_row_wanted(const GrBootPass *pass, const double *row, long double *q)
 	q[pass->nactive] = u * rest;
 }
 
-/* Adds a row's products, or its influence. */
+/* Adds a row's products to each replicate's sums, or its influence if there are no replicates. */
 static inline void
 boot_add_wanted(const GrBootPass *pass, const long double *q, int64_t key, long double *sums)
 {
@@ -175,7 +178,7 @@ boot_sums_wanted(const BootRows *made)
 	return result;
 }
 
-/* The largest difference, relative to 1 and the sum: without draws the products of q come to about that */
+/* Returns the largest difference relative to 1 + |want|, as products of q sum to about 1 without draws. */
 static inline double
 boot_worst(const double *got, const double *want, size_t n)
 {
@@ -193,8 +196,8 @@ boot_worst(const double *got, const double *want, size_t n)
 }
 
 /*
- * What a step of delta leaves of a replicate's gradient, times B: sum of w q (v - u z'delta), where u z'delta is
- * that of the row's own terms
+ * Returns the largest entry, times B, of replicate r's gradient after a step of delta: the sum of w q (v - u z'delta),
+ * where z is the row's own terms.
  */
 static inline double
 boot_rest(const BootRows *made, int64_t r, const double *delta)

@@ -1,5 +1,5 @@
 /*
- * boot_test.c: a bootstrap's draws, passes and replicates on the CPU.
+ * boot_test.c: tests a bootstrap's draws, passes and replicates on the CPU.
  */
 #include "compute/resample/boot.h"
 
@@ -13,7 +13,7 @@
 #include "unit.h"
 
 /*
- * Draws: known answers are those of test/data/boot_reference.py.
+ * Draws; the known answers are from test/data/boot_reference.py.
  */
 
 static void
@@ -46,7 +46,7 @@ check_draws(void)
 		  gr_boot_integer_key((INT64_C(1) << 60) + 1) == INT64_C(3730819536061000) &&
 		  gr_boot_integer_key(-GR_BOOT_KEY_MAX - 1) == INT64_C(873613477676491) &&
 		  gr_boot_integer_key(-GR_BOOT_KEY_MAX) == -GR_BOOT_KEY_MAX, "keys");
-	/* the mean, the variance and the covariance of neighbours, within five standard errors */
+	/* the mean, the variance and the covariance of neighbours are within five standard errors */
 	for (int k = 0; k < n; k++)
 	{
 		double		a = gr_boot_count(gr_boot_words(7, k, 3).word[1]) - 1;
@@ -60,7 +60,7 @@ check_draws(void)
 		  moments[0], moments[1], moments[2]);
 }
 
-/* Likewise, of test/data/permute_reference.py */
+/* Checks the draws of signs; the known answers are from test/data/permute_reference.py. */
 static void
 check_signs(void)
 {
@@ -87,7 +87,7 @@ check_signs(void)
 	}
 	check(gr_flip_sign(0x80000001, 0) == -1 && gr_flip_sign(0x80000001, 1) == 1 && gr_flip_sign(0x80000001, 31) == -1,
 		  "bits");
-	/* the mean and the covariance of neighbours, within five standard errors */
+	/* the mean and the covariance of neighbours are within five standard errors */
 	for (int k = 0; k < n; k++)
 	{
 		double		a = gr_flip_sign(gr_flip_words(7, k, 3).word[1], 9);
@@ -148,7 +148,7 @@ check_pass(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily fami
 	check_made(boot_rows_make(nrows, nfeatures, nreps, first, family, weights), weights ? ", weights" : "");
 }
 
-/* The same of signs */
+/* Checks a pass whose draws are signs instead of counts. */
 static void
 check_flips(int64_t nrows, int nfeatures, int nreps, int64_t first, bool weights)
 {
@@ -177,7 +177,7 @@ check_polling(void)
  * Replicates
  */
 
-/* A replicate solves its normal equations; one whose sums leave a term out is singular. */
+/* Checks that a replicate solves its normal equations, and that one whose sums leave a term out is singular. */
 static void
 check_solve(void)
 {
@@ -195,7 +195,7 @@ check_solve(void)
 		worst = fmax(worst, boot_rest(&made, pass->first + r, delta));
 	}
 	check(nsolved == pass->nreps && worst < 1e-12, "replicates leave %.2g of the gradient", worst);
-	/* replicate 7 has nothing of term 2 */
+	/* replicate 7 has no rows with term 2 */
 	for (int j = 0; j < pass->nactive; j++)
 		sums[GR_BOOT_HEAD + (size_t) (j > 2 ? gr_triangle(j) + 2 : gr_triangle(2) + j) * pass->nreps + 7] = 1e-30;
 	check(!gr_boot_solve(pass, sums, 7, delta, work) && gr_boot_solve(pass, sums, 8, delta, work), "a singular one");
@@ -212,7 +212,7 @@ check_sizes(void)
 		  "no fewer than a kernel likes");
 }
 
-/* 1 .. 999: quantiles are ranks of 1000 */
+/* Checks the limits of replicates 1 .. 999, whose quantiles are ranks of 1000. */
 static void
 check_limits(void)
 {

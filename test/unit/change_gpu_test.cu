@@ -1,5 +1,5 @@
 /*
- * change_gpu_test.cu: rows changed by a basis on the device against the same on the CPU.
+ * change_gpu_test.cu: tests rows changed by a basis on the device against the CPU's.
  *
  * change_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
@@ -20,7 +20,7 @@ typedef struct Problem
 	GrBasis		basis;
 } Problem;
 
-/* Every feature whose number is at least first changes, by coefficients that leave next to nothing of it, or by any. */
+/* Makes a basis that changes every feature from first on. collinear: its coefficients leave next to nothing of them. */
 static Problem
 problem_make(int64_t nrows, int nfeatures, int first, bool collinear)
 {
@@ -79,7 +79,7 @@ send_rows(GrSession *session, const Problem *problem, GrSink **rows, GrError *er
 		gpu->sink->send(*rows, problem->rows, problem->nrows, err) && gpu->sink->sent(*rows, true, &ncalls, err);
 }
 
-/* The largest difference of two rows' values, in units of the value; INFINITY if the rows can't be had */
+/* Returns the largest difference of the rows' values in units of the value, or INFINITY if the rows can't be read. */
 static double
 worst_difference(const GrSink *sink, const Problem *want)
 {
@@ -149,7 +149,7 @@ check_contract(GrSession *session)
 	problem_free(&problem);
 }
 
-/* bytes: each row read and written once */
+/* Times a change. Bytes are those of each row, read once and written once. */
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 {

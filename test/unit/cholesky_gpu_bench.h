@@ -1,13 +1,13 @@
 /*
- * cholesky_gpu_bench.h: part of cholesky_gpu_test.cu: the phases of the solve, the whole of it, the CPU's, and, where
- * their libraries are given, cuSOLVER's and cuBLAS's float8 factorisation and triangular solve of the same matrix. One
- * JSON line a size; times in ms, medians.
+ * cholesky_gpu_bench.h: the part of cholesky_gpu_test.cu that times the solve: its phases, the whole of it, the CPU's
+ * solve, and, where their libraries are given, cuSOLVER's and cuBLAS's float8 factorisation and triangular solve of the
+ * same matrix. Prints one JSON line per size; times are medians in ms.
  */
 #include <dlfcn.h>
 
 #define NREPEATS 7
 
-/* What is used of cuSOLVER and cuBLAS, whose headers need not be there. */
+/* The functions used of cuSOLVER and cuBLAS, whose headers may be missing. */
 typedef struct Peers
 {
 	int			(*solver_create) (void **handle);
@@ -22,7 +22,7 @@ typedef struct Peers
 	bool		there;
 } Peers;
 
-/* The median wall time of some work, warmed up once. before: what is done before each, untimed. */
+/* Returns the median wall time of work after one untimed run. before: runs before each work, untimed. */
 template <typename Before, typename Work>
 static double
 wall_ms(int nrepeats, Before before, Work work)
@@ -44,7 +44,7 @@ wall_ms(int nrepeats, Before before, Work work)
 	return median(times_ms, nrepeats);
 }
 
-/* The first of the names, separated by ':', that is in the first of the folders that has one. */
+/* Opens the first of the names that exists in the first folder that has any of them; ':' separates both lists. */
 static void *
 open_library(const char *folders, const char *names)
 {
@@ -90,8 +90,8 @@ open_peers(const char *folders)
 }
 
 /*
- * A positive definite triangle of m + 2 rows, well conditioned, and without zeros: as of (1, x, y) with m - 1 features
- * and one more.
+ * Makes a well-conditioned positive definite triangle of m + 2 rows without zeros, like that of (1, x, y) with m
+ * features.
  */
 static Gram
 bench_gram(int m)
@@ -139,7 +139,7 @@ bench_peers(const Peers *peers, const Gram *gram)
 
 		potrf_ms = wall_ms(NREPEATS, [&]() { cuda_ok(cudaMemcpy(a, kept, nbytes, cudaMemcpyDeviceToDevice)); },
 						   [&]() { failed |= peers->potrf(peers->solver, 0, m, a, m, work, lwork, info); });
-		/* the identity in b, column-major as all of this */
+		/* the identity in b, column-major like all matrices here */
 		memset(full, 0, nbytes);
 		for (int i = 0; i < m; i++)
 			full[(int64_t) i * m + i] = 1.0;
@@ -154,7 +154,7 @@ bench_peers(const Peers *peers, const Gram *gram)
 	free(full);
 }
 
-/* Prints the times of the launches, the matrix being on the device. */
+/* Prints the times of the launches; the matrix is on the device before. */
 static void
 bench_phases(const Gram *gram)
 {
@@ -216,7 +216,7 @@ bench_phases(const Gram *gram)
 }
 
 /*
- * Prints wall times of whole fits, memory and copies included: on the device, of Newton's steps there, and on the CPU.
+ * Prints wall times of whole fits with memory and copies: on the device, of Newton's steps there, and on the CPU.
  */
 static void
 bench_fits(GrSession *session, const Gram *gram)
@@ -260,7 +260,7 @@ run_bench(const GpuRun *run)
 	const int	sizes[] = {16, 32, 48, 64, 96, 128, 200, 300, 500, 1000, 2000, 5000, 10001};
 	Peers		peers;
 
-	/* before anything else: with the loading of the kernels */
+	/* the first fits of the process, which load the kernels */
 	for (int s = 0; s < 2; s++)
 	{
 		const GrSolver solver = {gpu->solver, session, 0, 1};

@@ -1,15 +1,15 @@
 /*
- * cholesky_gpu_fits.h: part of cholesky_gpu_test.cu: whole fits on the device against the CPU's, and failures.
+ * cholesky_gpu_fits.h: the part of cholesky_gpu_test.cu that checks whole fits against the CPU's, and failures.
  */
 
-/* The triangle of (1, x, y), p features. */
+/* Sums of (1, x, y): a triangle for p features. */
 typedef struct Gram
 {
 	int			p;
 	int64_t		nrows;
 	double	   *hi;
 	double	   *lo;
-	double	   *shift;			/* NULL: none */
+	double	   *shift;			/* NULL: no shift */
 } Gram;
 
 typedef struct Fit
@@ -37,7 +37,7 @@ view_of(const Gram *gram)
 	return view;
 }
 
-/* nrows x (p + 1) rows, which are freed. */
+/* Sums nrows x (p + 1) rows, and frees the rows. */
 static Gram
 gram_of(double *rows, int64_t nrows, int p)
 {
@@ -96,7 +96,7 @@ fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *
 	return fit;
 }
 
-/* every fifth term left out, its inverse wanted or not */
+/* Solves normal equations. leave_out: without every fifth term; inverse: also computes the inverse. */
 static Fit
 fit_normal(const Gram *gram, int skip, bool leave_out, bool inverse, const GrSolver *solver)
 {
@@ -117,7 +117,7 @@ fit_normal(const Gram *gram, int skip, bool leave_out, bool inverse, const GrSol
 	return fit;
 }
 
-/* The largest relative difference; infinite if not the same are NaN, or exactly 0. */
+/* Returns the largest relative difference, or infinity unless NaNs and exact zeros are in the same places. */
 static double
 difference(const double *a, const double *b, int64_t n)
 {
@@ -135,8 +135,8 @@ difference(const double *a, const double *b, int64_t n)
 }
 
 /*
- * The same of covariances, m x m: where an entry is far smaller than the two variances are, its terms cancelled, and it
- * is no nearer than these.
+ * Like difference() for m x m covariances. An entry far below the root of its two variances is a difference of sums of
+ * that size, so its error is taken relative to 1e-3 of that root.
  */
 static double
 difference_of_covariances(const double *a, const double *b, int m)
@@ -158,8 +158,8 @@ difference_of_covariances(const double *a, const double *b, int m)
 }
 
 /*
- * Sets to 0 what is less than 1e-24 of the largest: coefficients that should be 0, of which rounding left more in many
- * terms than a solve can tell from a value. Returns how many were exactly 0 before.
+ * Sets entries below 1e-24 of the largest to 0: coefficients that should be 0, where rounding over many terms left more
+ * than the solve takes for 0. Returns how many entries were exactly 0 before.
  */
 static int
 forget_noise(double *a, int n)
@@ -177,7 +177,7 @@ forget_noise(double *a, int n)
 	return nzeros;
 }
 
-/* Whether a fit on the device is what the CPU's is; tolerance: of relative differences of coefficients. */
+/* True if a fit on the device equals the CPU's. tolerance: relative difference allowed of coefficients. */
 static bool
 same_fit(const Fit *device, const Fit *cpu, double tolerance, const char *what)
 {
@@ -223,7 +223,7 @@ compare_ols(GrSession *session, const Gram *gram, bool intercept, int rank, bool
 	fit_free(&cpu);
 }
 
-/* Random rows with a random response, and whole numbers whose response is a combination of some of them. */
+/* Checks random rows with a random response, and integer rows whose response is a combination of some features. */
 static void
 check_fits(GrSession *session, int m)
 {
@@ -256,8 +256,8 @@ check_fits(GrSession *session, int m)
 }
 
 /*
- * Sums about a shift, most of which the intercept's variance is made of; pairs of columns are so near that its parts
- * cancel.
+ * Checks sums about a shift that makes up most of the intercept's variance; pairs of columns are so near each other
+ * that the parts of this variance cancel.
  */
 static void
 check_shifted(GrSession *session, int m)
@@ -281,8 +281,8 @@ check_shifted(GrSession *session, int m)
 	gram.shift = shift;
 	compare_ols(session, &gram, true, m, false, "about a shift");
 	/*
-	 * without an intercept the columns are as far from 0 as they are: so far that the pairs would be collinear, or the
-	 * sums lose digits, is too far
+	 * Without an intercept the shift stays in the columns. A larger one would make the pairs collinear, or cost the
+	 * sums their digits.
 	 */
 	for (int j = 0; j <= p; j++)
 		shift[j] *= 1e-9;
@@ -293,11 +293,11 @@ check_shifted(GrSession *session, int m)
 typedef enum Collinear
 {
 	BORDERS,					/* copies of earlier columns beside the borders of tiles */
-	THIRDS,						/* every third the sum of two before it */
+	THIRDS,						/* every third feature is the sum of two before it */
 	TILE_OF_THEM,				/* terms 32 to 63 */
-	ALL_BUT_FIRST,				/* from the 40th on */
+	ALL_BUT_FIRST,				/* all from the 40th on */
 	ZEROS,						/* columns of zeros beside the borders */
-	FEW_ROWS,					/* fewer than terms */
+	FEW_ROWS,					/* fewer rows than terms */
 	NCOLLINEAR
 } Collinear;
 
@@ -305,7 +305,7 @@ static const char *const collinear_names[NCOLLINEAR] = {"copies at borders", "ev
 	"a tile collinear", "all but 40 collinear",
 	"zeros at borders", "few rows"};
 
-/* Makes feature j of a row, which is term j + 1, depend on earlier ones; true if it does. */
+/* Makes feature j of a row, which is term j + 1, depend on earlier ones. Returns true if it does. */
 static bool
 depend(Collinear kind, double *row, int j)
 {
@@ -357,7 +357,7 @@ check_collinear(GrSession *session, bool quick)
 				for (int64_t r = 0; r < nrows; r++)
 				{
 					rows[r * (p + 1) + j] = floor(10 * random_double());
-					/* of fewer rows than terms, so that the first of these are far from collinear, whatever is drawn */
+					/* with fewer rows than terms, keeps the first terms far from collinear whatever is drawn */
 					if (kind == FEW_ROWS && r == j)
 						rows[r * (p + 1) + j] += 100;
 					dependent = j < p && depend((Collinear) kind, rows + r * (p + 1), j);
@@ -393,7 +393,7 @@ check_normal(GrSession *session, bool quick)
 			for (int64_t k = 0; k < nrows * (p + 1); k++)
 				rows[k] = ldexp(random_double(), (int) (k % (p + 1)) % 9 * 30 - 120);
 			gram = gram_of(rows, nrows, p);
-			gram.hi[at(p + 1, p + 1)] = NAN;	/* not to be looked at */
+			gram.hi[at(p + 1, p + 1)] = NAN;	/* the solve must not read this entry */
 			device = fit_normal(&gram, skip, leave_out, inverse, &solver);
 			cpu = fit_normal(&gram, skip, leave_out, inverse, NULL);
 			snprintf(name, sizeof(name), "%d terms, normal equations after %d rows%s%s", device.m, skip, leave_out ?
@@ -406,7 +406,7 @@ check_normal(GrSession *session, bool quick)
 		}
 }
 
-/* A logistic regression, its passes on the CPU, its steps solved there or on the device. */
+/* Fits a logistic regression with passes on the CPU and steps solved there (solver NULL) or on the device. */
 static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
@@ -468,7 +468,7 @@ check_logistic(GrSession *session)
 	free(rows);
 }
 
-/* The CPU's words for an entry that isn't finite. */
+/* Checks that an entry that isn't finite gives the CPU's error message. */
 static void
 check_not_finite(GrSession *session, Gram *gram)
 {
@@ -517,7 +517,7 @@ check_cancel(GrSession *session, const Gram *gram)
 	check(heard, "cancel is heard at each of %d polls", npolls);
 }
 
-/* Takes what device memory there is, to the last pieces. */
+/* Allocates device memory until none is left; returns the number of pieces. */
 static int
 take_memory(void **pieces, int max)
 {
@@ -568,7 +568,7 @@ check_memory(GrSession *session, const Gram *gram, bool quick)
 	{
 		int			n;
 
-		/* what earlier solves have used would do for this one */
+		/* the memory of earlier solves would be enough for this one */
 		(void) gr_memory_release(gpu->device->describe(session)->id);
 		n = take_memory(pieces, COUNT(pieces));
 		limited = fit_ols(gram, true, &solver, NULL);

@@ -1,10 +1,10 @@
 /*
- * cholesky_gpu_test.cu: the solve on the device: matrices whose factors are known, random ones against quadruple
- * precision, and gr_ols_solve() and gr_normal_solve() on the device against themselves on the CPU.
+ * cholesky_gpu_test.cu: tests the solve on the device: matrices whose factors are known, random ones against quadruple
+ * precision, and gr_ols_solve() and gr_normal_solve() against themselves on the CPU.
  *
  * cholesky_gpu_test [--quick] [--bench[=LIBRARIES]] [--terms=M] [--seed=N]: see gpu_harness.h. --bench times the solve,
- * of M terms alone where given, beside cuSOLVER and cuBLAS where folders, separated by ':', with them are given, there
- * or in GPUREG_CUBLAS_DIR.
+ * with --terms for M terms alone. LIBRARIES, or else GPUREG_CUBLAS_DIR, is a list of folders with cuSOLVER and cuBLAS,
+ * separated by ':', which are then timed as well.
  */
 #include "../../kernels/cholesky.cuh"
 #include "../../kernels/memory.cuh"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE 3.2e-30			/* ols.c's */
+#define NOISE 3.2e-30			/* as in ols.c */
 #define CLOSE 1e-28				/* relative, in double-double */
 
 static int64_t
@@ -36,10 +36,10 @@ doubles(int64_t n)
 }
 
 /*
- * Solves through the table
+ * Solves through the backend's table
  */
 
-/* A matrix of m terms and a last row, and what the backend made of it. */
+/* A matrix of m terms and a last row, and the backend's results for it. */
 typedef struct Problem
 {
 	int			m;
@@ -122,7 +122,7 @@ problem_job(Problem *p)
 	return job;
 }
 
-/* Factorises, and inverts with W = inv(D). Results start out as NaN. */
+/* Factorises, and inverts with W = inv(D). Results start as NaN. */
 static bool
 problem_solve(GrSession *session, Problem *p)
 {
@@ -161,8 +161,8 @@ set_entry(Problem *p, int i, int j, GrDD value)
 }
 
 /*
- * min(i, j), rows and columns multiplied by powers of two: L is all ones, D = 1, the inverse has 2, 1 at the end,
- * beside -1. Every sum is of whole numbers: the answers are exact.
+ * Checks min(i, j), with rows and columns multiplied by powers of two: L is all ones, D = 1, and the inverse has 2 on
+ * the diagonal (1 at its end), -1 beside it. Sums are of integers, so the answers are exact.
  */
 static void
 check_min_matrix(GrSession *session, int m, int spread)
@@ -193,8 +193,8 @@ check_min_matrix(GrSession *session, int m, int spread)
 }
 
 /*
- * Lehmer's matrix, j / i for j <= i (from 1): L is j / i, too, D is (2 j - 1) / j^2, the inverse has three diagonals
- * (Kilic and Stanica 2010). None of this is a double.
+ * Checks Lehmer's matrix, j / i for j <= i (from 1). Its L is j / i, too, D is (2 j - 1) / j^2, and the inverse has
+ * three diagonals (Kilic and Stanica 2010). The entries are no float8, so all digits of double-double are used.
  */
 static void
 check_lehmer(GrSession *session, int m)
@@ -222,7 +222,7 @@ check_lehmer(GrSession *session, int m)
 		worst = fmax(worst, fabs(gr_dd_sub(got_z, z).hi) / z.hi);
 		ok = ok && !p.aliased[i];
 		/*
-		 * the coefficients: m / (m + 1) for the last term, 0 for the others, where rounding of the matrix may be left
+		 * The coefficients are m / (m + 1) for the last term and 0 for the others, up to the rounding of the matrix.
 		 */
 		worst = fmax(worst, fabs(i == m - 1 ? gr_dd_sub(got_b, z).hi : got_b.hi));
 		for (int j = 0; ok && j < m; j++)
@@ -231,7 +231,7 @@ check_lehmer(GrSession *session, int m)
 			double		want = i == j ? (i == m - 1 ? n * n / (2 * n - 1) : 4 * n * n * n / (4 * n * n - 1)) :
 				abs(i - j) == 1 ? -lower * (lower + 1) / (2 * lower + 1) : 0;
 
-			/* beside the diagonals entries of 1 or so cancel, whose own rounding is left; the diagonal has i / 1 */
+			/* beside the three diagonals, entries of about 1 cancel to their rounding; the diagonal has i / 1 */
 			if (want == 0)
 				worst_zero = fmax(worst_zero, fabs(p.inverse[(int64_t) i * m + j]) / sqrt(n * (j + 1)));
 			else
@@ -244,8 +244,8 @@ check_lehmer(GrSession *session, int m)
 }
 
 /*
- * Pascal's matrix: L is Pascal's triangle, D = 1; as long as the entries are exact in double-double, so must the
- * answers be.
+ * Checks Pascal's matrix: L is Pascal's triangle, D = 1. While its entries are exact in double-double, the answers must
+ * be exact.
  */
 static void
 check_pascal(GrSession *session, int m)
@@ -262,7 +262,7 @@ check_pascal(GrSession *session, int m)
 			if (j <= i)
 				set_entry(&p, i, j, row[j]);
 		}
-	/* pivots of 1 below a diagonal of 10^18 and more are not to be aliased */
+	/* keeps pivots of 1 below a diagonal of 10^18 and more from being aliased */
 	for (int i = 0; i < m; i++)
 		p.least_pivot[i] = 0;
 	exact = problem_solve(session, &p);
@@ -279,7 +279,7 @@ check_pascal(GrSession *session, int m)
 	problem_free(&p);
 }
 
-/* Gram matrices of random rows, the terms marked left out, against quadruple precision. */
+/* Checks Gram matrices of random rows against quadruple precision. leave_out: some terms are marked as left out. */
 static void
 check_random(GrSession *session, int m, bool leave_out)
 {
@@ -329,7 +329,7 @@ check_random(GrSession *session, int m, bool leave_out)
 	problem_free(&p);
 }
 
-/* The same matrix twice, with another of another size between. */
+/* Solves one matrix twice, and another of another size between, and expects the same bits. */
 static void
 check_repeatable(GrSession *session, int m)
 {

@@ -1,5 +1,5 @@
 /*
- * cholesky_reference.c: L D L', back substitution and the inverse in quadruple precision.
+ * cholesky_reference.c: computes L D L', back substitution and the inverse in quadruple precision.
  */
 #include "cholesky_reference.h"
 
@@ -94,7 +94,7 @@ compare_inverse(const Solve *s, const CholeskyAnswer *a, double *worst)
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j <= i; j++)
 		{
-			/* the result is scaled as the terms are */
+			/* the result is scaled like the terms */
 			Quad		got = (Quad) a->inverse[i * s->m + j] / a->scale[i] / a->scale[j];
 
 			if (s->aliased[i] || s->aliased[j])

@@ -1,6 +1,6 @@
 /*
- * cholesky_reference.h: the solve of ols.h in quadruple precision, plainly, for the tests. Apart, as nvcc doesn't take
- * __float128.
+ * cholesky_reference.h: the solve of ols.h by plain loops in quadruple precision, for the tests. A header of its own,
+ * as nvcc doesn't accept __float128.
  */
 #ifndef GPUREG_CHOLESKY_REFERENCE_H
 #define GPUREG_CHOLESKY_REFERENCE_H
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What a solve of m terms gave; see GrFactorJob, of whose matrix nothing was passed over. */
+/* The results of a solve of m terms; see GrFactorJob. The matrix has all terms. */
 typedef struct CholeskyAnswer
 {
 	int			m;
@@ -19,7 +19,7 @@ typedef struct CholeskyAnswer
 	const double *lo;
 	const double *scale;
 	const double *least_pivot;
-	const bool *left_out;		/* m: aliased from the start */
+	const bool *left_out;		/* m; true: aliased from the start */
 	const bool *aliased;
 	const double *d_hi;
 	const double *d_lo;
@@ -27,7 +27,7 @@ typedef struct CholeskyAnswer
 	const double *row_lo;
 	const double *coef_hi;
 	const double *coef_lo;
-	const double *inverse;		/* inv(L)' W inv(L), W = inv(D), m x m; not looked at in rows of aliased terms */
+	const double *inverse;		/* inv(L)' W inv(L), W = inv(D), m x m; rows of aliased terms are ignored */
 } CholeskyAnswer;
 
 typedef struct CholeskyErrors
@@ -35,12 +35,12 @@ typedef struct CholeskyErrors
 	bool		same_aliased;
 	double		d;				/* the largest |d - D| / D */
 	double		row;			/* the largest difference over the largest entry */
-	double		coef;			/* likewise */
+	double		coef;			/* the largest difference over the largest entry */
 	/* the largest difference over the square root of the product of the diagonal's entries */
 	double		inverse;
 } CholeskyErrors;
 
-/* Errors are infinite where something isn't finite. */
+/* Compares an answer with the reference. Errors are infinite where a value isn't finite. */
 extern CholeskyErrors cholesky_reference(const CholeskyAnswer *answer);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /*
- * cluster_middle_gpu_test.cu: the middle of clusters on the device against the same on the CPU.
+ * cluster_middle_gpu_test.cu: tests the middle matrix of clustered covariances on the device against the CPU's.
  *
  * cluster_middle_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows on the device, sent in two calls */
+/* Sends the rows to the device in two calls. */
 static bool
 send_rows(GrSession *session, const ClusterRows *made, size_t limit, GrSink **sink, GrError *err)
 {
@@ -39,7 +39,7 @@ sum_sink(GrSink *sink, const GrClusterPass *pass, double *sums, const GrHost *ho
 	return ok;
 }
 
-/* The largest difference of the middles against the roots of the diagonal's entries */
+/* Returns the largest difference of two middle matrices, relative to the roots of the diagonal's entries. */
 static double
 worst_entry(const double *got, const double *want, int t)
 {
@@ -82,7 +82,7 @@ check_rows(GrSession *session, int64_t nrows, int nfeatures, int64_t nclusters, 
 		ok = sent && gr_cluster_middle_sum(&made.pass, &pieces, want, NULL, &err) &&
 			sum_sink(sink, &made.pass, got, NULL, &err) && sum_sink(sink, &made.pass, again, NULL, &err);
 		worst = ok ? worst_entry(got, want, nfeatures + 1) : INFINITY;
-		/* other families' means are rounded otherwise on the device */
+		/* families other than the Gaussian compute means, which the device rounds differently */
 		check(worst < (family == GR_GAUSSIAN ? 1e-25 : 1e-13) && got[GR_CLUSTERS_N] == want[GR_CLUSTERS_N] &&
 			  got[GR_CLUSTERS_NROWS] == (double) nrows && got[GR_CLUSTERS_NLEFT] == 0.0 &&
 			  relative_error(got[GR_CLUSTERS_PEARSON_HI], want[GR_CLUSTERS_PEARSON_HI]) < 1e-13,
@@ -130,7 +130,7 @@ check_contract(GrSession *session)
 	cluster_rows_free(&made);
 }
 
-/* Milliseconds of a pass over 10 million rows of 8 features */
+/* Times a pass over 10 million rows of 8 features; prints ms. */
 static bool
 run_bench(const GpuRun *run)
 {
@@ -165,7 +165,7 @@ run_bench(const GpuRun *run)
 	return true;
 }
 
-/* Few columns and many, few clusters and as many as rows, clusters over many ranges */
+/* Runs few columns and many, few clusters and as many as rows, and clusters spread over many ranges. */
 static void
 run_tests(const GpuRun *run)
 {

@@ -1,6 +1,6 @@
 /*
- * cluster_middle_test.c: the middle of clusters on the CPU against sums of 113 bits that are made cluster by cluster,
- * and keys that cannot be grouped.
+ * cluster_middle_test.c: tests the middle matrix of clustered covariances on the CPU against sums of 113 bits, made
+ * cluster by cluster, and keys that cannot be grouped.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "gram_reference.h"
 #include "unit.h"
 
-/* A row's factor of its score, w (y - mu) (dmu / deta) / V(mu), by its definition */
+/* Returns a row's factor of its score by the definition, w (y - mu) (dmu / deta) / V(mu). */
 static Quad
 cluster_factor(const ClusterRows *made, const double *row)
 {
@@ -25,14 +25,17 @@ cluster_factor(const ClusterRows *made, const double *row)
 		eta += ((Quad) scores->beta[j + 1] + scores->beta_lo[j + 1]) * (row[j] - scores->shift[j]);
 	if (scores->distribution.family == GR_GAUSSIAN)
 		return gr_row_weight(row, scores->shape) * (row[p] - eta);
-	/* both with their canonical links */
+	/* both families with their canonical links */
 	mu = expl((long double) eta);
 	if (scores->distribution.family == GR_BINOMIAL)
 		mu = mu / (1 + mu);
 	return gr_row_weight(row, scores->shape) * ((Quad) row[p] - mu);
 }
 
-/* The largest difference of an entry of the middle from the exact one, against the root of their diagonal's entries */
+/*
+ * Returns the largest difference of the middle matrix from the exact one, relative to the roots of the diagonal's
+ * entries.
+ */
 static double
 cluster_rows_worst(const ClusterRows *made, const double *sums)
 {
@@ -73,7 +76,7 @@ cluster_rows_worst(const ClusterRows *made, const double *sums)
 	return worst;
 }
 
-/* The rows in a sink of the CPU's, and the sums of a request over them */
+/* Sends the rows to a sink of the CPU's, and sums a request over them. */
 static bool
 sum_in_sink(const ClusterRows *made, double *sums, const GrHost *host, GrError *err)
 {
@@ -117,7 +120,7 @@ test_rows(int64_t nrows, int nfeatures, int64_t nclusters, GrFamily family, bool
 	cluster_rows_free(&made);
 }
 
-/* Keys at the ends of what keys can be, which take all of 64 bits or more, and numbers that are none */
+/* Checks keys at the ends of the range, which take 64 bits or more, and keys that aren't integers. */
 static void
 test_keys(void)
 {
@@ -147,7 +150,7 @@ test_keys(void)
 	cluster_rows_free(&made);
 }
 
-/* Sums that only see a part of the rows say so. */
+/* Checks that sums over only a part of the rows report that. */
 static void
 test_parts(void)
 {

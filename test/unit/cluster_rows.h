@@ -1,5 +1,5 @@
 /*
- * cluster_rows.h: rows with keys of clusters, and which cluster each is in.
+ * cluster_rows.h: makes rows with cluster keys, and sorts them by cluster.
  */
 #ifndef GPUREG_CLUSTER_ROWS_H
 #define GPUREG_CLUSTER_ROWS_H
@@ -18,7 +18,7 @@ typedef struct ClusterRows
 	double	   *numbers;		/* the pass's arrays */
 } ClusterRows;
 
-/* A row by its keys */
+/* A row's number and its cluster keys */
 typedef struct KeyedRow
 {
 	double		keys[2];
@@ -36,7 +36,7 @@ cluster_draw(void)
 	return (double) (int64_t) cluster_random * 0x1p-63;
 }
 
-/* Rows with an offset and, where asked for, weights, in some nclusters clusters of either way */
+/* Makes rows with an offset and, if weight, weights, in about nclusters clusters of either key. */
 static inline ClusterRows
 cluster_rows_make(int64_t nrows, int nfeatures, int64_t nclusters, GrFamily family, bool weight)
 {
@@ -95,7 +95,7 @@ compare_keys(const void *a, const void *b)
 	return left->row < right->row ? -1 : left->row > right->row ? 1 : 0;
 }
 
-/* The rows in the order of the clusters of the pass's way */
+/* Returns the rows sorted by the clusters that the pass sums over; the caller frees them. */
 static inline KeyedRow *
 cluster_rows_sorted(const ClusterRows *made)
 {

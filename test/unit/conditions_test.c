@@ -1,6 +1,6 @@
 /*
- * conditions_test.c: logistic regression over columns that float8 sums would lose digits over, by each solver. The
- * features are dyadic, so that what is done to them is exact, and what it does to the estimates is known.
+ * conditions_test.c: tests every solver of logistic regression on columns that cost sums in float8 their digits. The
+ * features are dyadic, so shifting and scaling them is exact, with a known effect on the estimates.
  */
 #include "logreg_driver.h"
 
@@ -23,8 +23,8 @@ fit_by(const Data *data, GrGlmSolver solver, bool intercept)
 }
 
 /*
- * Right digits of the coefficients and standard errors of a fit over moved data, whose features are x_j = shift_j +
- * scale_j (z_j + tie_j x_1)
+ * Computes the largest relative errors of a fit's coefficients and standard errors. The fit's features are x_j =
+ * shift_j + scale_j (z_j + tie_j x_1), where plain is the fit to z.
  */
 static void
 count_digits(const GrGlmFit *fit, const GrGlmFit *plain, const double *scale, const double *shift,
@@ -40,7 +40,7 @@ count_digits(const GrGlmFit *fit, const GrGlmFit *plain, const double *scale, co
 		long double want = plain->coef[j + first] / scale[j];
 		double		error = std_error(plain, j + first) / scale[j];
 
-		/* the first feature makes up for what those tied to it bring along */
+		/* the first feature's coefficient makes up for the features that are tied to it */
 		if (j == 0)
 			for (int i = 1; i < fit->nterms - first; i++)
 				want -= (long double) tie[i] * plain->coef[i + first] / scale[0];
@@ -52,7 +52,7 @@ count_digits(const GrGlmFit *fit, const GrGlmFit *plain, const double *scale, co
 	*se = worst_se;
 }
 
-/* x_j = shift + scale (z_j + tie z_1); tie 0 for the first */
+/* Makes x_j = shift + scale (z_j + tie z_1); the first feature has tie 0. */
 static Data
 moved(const Data *plain, double scale, double shift, double tie)
 {
@@ -97,7 +97,7 @@ check_moved(const Data *plain, double scale, double shift, double tie, bool inte
 static void
 test_collinearity(const Data *plain)
 {
-	/* x_2 = z_2 + 2^k z_1, so that z_2 is 2^-k of it */
+	/* x_2 = z_2 + 2^k z_1, so z_2 is 2^-k of x_2 */
 	for (int k = 0; k <= 36; k += 4)
 	{
 		check_moved(plain, 1, 0, ldexp(1, k), true);
@@ -120,7 +120,7 @@ test_scales(const Data *plain)
 	check_moved(plain, ldexp(1, 300), ldexp(1, 320), 0, true);
 }
 
-/* Raw powers of a year, by each solver in each order of the rows to the last digits */
+/* Fits raw powers of a year by each solver, with the rows in each order: all digits must be right. */
 static void
 test_powers(void)
 {
@@ -156,7 +156,7 @@ test_powers(void)
 	data_free(&data);
 }
 
-/* More terms than Hessians are formed for, far from 0: the same slopes, to what L-BFGS alone gives */
+/* Fits more terms than Hessians are formed for, far from 0: the slopes must be those that L-BFGS gives near 0. */
 static void
 test_many(void)
 {
@@ -185,7 +185,7 @@ test_many(void)
 
 #define CENTER 640.0
 
-/* From powers of z = x - CENTER to those of x. first: the term that z is */
+/* Makes the moves from powers of z = x - CENTER to those of x. first: the number of the term z. */
 static void
 make_moves(GrTermMove *move, int first)
 {
@@ -195,7 +195,7 @@ make_moves(GrTermMove *move, int first)
 	move[3] = (GrTermMove) {.to = first + 1,.from = first + 2,.hi = -3 * CENTER};
 }
 
-/* Of z, the first feature: as many of (z, z^2, z^3) as there is room for, or of (z^2, z, z^2, z^3) */
+/* Makes data with p powers of z, the first feature: (z, z^2, z^3), or (z^2, z, z^2, z^3) if square_first. */
 static Data
 powers_of(const Data *plain, bool square_first, int p)
 {
@@ -212,7 +212,7 @@ powers_of(const Data *plain, bool square_first, int p)
 	return data;
 }
 
-/* Coefficients and variances are those of the terms that moves lead to, but for the last rounding. */
+/* Checks that coefficients and variances are those of the terms that moves lead to, up to the last rounding. */
 static void
 test_moved_estimates(const Data *plain)
 {
@@ -247,7 +247,7 @@ test_moved_estimates(const Data *plain)
 	data_free(&data);
 }
 
-/* What is moved from or to a term without an estimate */
+/* Checks moves from or to a term without an estimate, collinear or separated. */
 static void
 test_unmovable(const Data *plain)
 {
@@ -275,7 +275,7 @@ test_unmovable(const Data *plain)
 		GrGlmOptions options = defaults(&data);
 		Run			run;
 
-		/* by z, or by an indicator that stands behind its powers */
+		/* separates by z, or by an indicator behind the powers of z */
 		for (int64_t r = 0; r < data.nrows; r++)
 		{
 			row_of(&data, r)[2] = r % 4 == 0 ? 1 : 0;

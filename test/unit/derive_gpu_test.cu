@@ -1,6 +1,5 @@
 /*
- * derive_gpu_test.cu: rows derived on the device against the same on the CPU: to the bit, in their order, and the same
- * failures.
+ * derive_gpu_test.cu: tests rows derived on the device against the CPU's: the same bits, order and failures.
  *
  * derive_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
@@ -11,13 +10,13 @@
 
 static const GrBackend *const cpu = &gr_backend_cpu;
 
-/* Kept rows on either side, and what is derived of them */
+/* Kept rows on the CPU and on the device, and the rows derived of them */
 typedef struct Pair
 {
 	GrSession  *session;
 	const GrDerivation *d;
 	GrRowRules	rules;
-	GrSink	   *kept[2];		/* the CPU's, the device's */
+	GrSink	   *kept[2];		/* on the CPU, on the device */
 	GrSink	   *derived[2];
 	GrDeriveCounts counts[2];
 	GrError		err[2];
@@ -30,7 +29,7 @@ ops_of(int side)
 	return side == 0 ? cpu->sink : gpu->sink;
 }
 
-/* Sends rows, in pieces. */
+/* Sends rows to a new sink in pieces. */
 static bool
 keep(GrSession *session, const GrSinkOps *ops, GrRowShape shape, const double *rows, int64_t nrows, GrSink **sink,
 	 GrError *err)
@@ -100,7 +99,7 @@ same_counts(const Pair *pair)
 		a->nweightless == b->nweightless;
 }
 
-/* Sums in another order, of functions of another library */
+/* True if both sides have the same totals, up to the order of sums and another library's functions. */
 static bool
 same_totals(const Pair *pair)
 {
@@ -112,7 +111,7 @@ same_totals(const Pair *pair)
 		a->nshares == b->nshares && fabs(b->log_constant - a->log_constant) <= 1e-13 * size;
 }
 
-/* What the CPU derives of the rows, against the device's chunks */
+/* True if the device's chunks have the rows that the CPU derives. */
 static bool
 same_rows(const Pair *pair, const double *rows, int64_t nrows)
 {
@@ -139,7 +138,7 @@ same_rows(const Pair *pair, const double *rows, int64_t nrows)
 	return same;
 }
 
-/* The sums of an EXACT pass at 0; *sums: to be freed */
+/* Sums an EXACT pass at 0. *sums: the caller frees them. */
 static bool
 pass_over(GrSink *sink, GrRowShape shape, double **sums)
 {
@@ -162,7 +161,7 @@ pass_over(GrSink *sink, GrRowShape shape, double **sums)
 	return ok;
 }
 
-/* A pass over derived rows has the bits of one over the same rows sent. */
+/* True if a pass over derived rows has the bits of one over the same rows sent. */
 static bool
 same_pass(const Pair *pair, const double *rows, int64_t nrows)
 {
@@ -209,7 +208,7 @@ check_sample(GrSession *session, const Sample *sample, int64_t nrows, GrRowRules
 	free_blocks();
 }
 
-/* Rows of two features and a response, or a weight between them, one of which is bad */
+/* Checks rows of two features and a response, and if weight a weight between them, with one bad value. */
 static void
 check_bad(GrSession *session, GrRowRules rules, bool weight, int column, double value, GrStatus status)
 {
@@ -236,7 +235,7 @@ check_bad(GrSession *session, GrRowRules rules, bool weight, int column, double 
 		rows[4 * r + 2] = (double) (r % 3);
 		rows[4 * r + 3] = rules.family == GR_GAMMA ? 1 : (double) (r % 2);
 	}
-	/* the first one is what counts, and a row that doesn't take part doesn't */
+	/* the first bad row decides, and a row that doesn't take part is never bad */
 	rows[4 * at + column] = rows[4 * (at + 900) + column] = value;
 	rows[4 * (at + 700) + 1] = INFINITY;
 	rows[4 * at + 2] = column == 2 ? value : 1;
@@ -313,7 +312,7 @@ run_tests(const GpuRun *run)
 	check_contract(run->session);
 }
 
-/* The least of several times, and of the device's part of them; nbytes: those of kept rows and of derived ones */
+/* Prints the least of several times, and the device's part of it, with the bytes of kept and derived rows. */
 static bool
 bench_sample(GrSession *session, const Sample *sample, int64_t nrows, bool alone)
 {

@@ -1,5 +1,5 @@
 /*
- * derive_rows.h: what the tests of derived rows share, on the CPU and on a device: memory, kept rows and derivations.
+ * derive_rows.h: memory, kept rows and derivations for the tests of derived rows on the CPU and on a device.
  */
 #ifndef GPUREG_DERIVE_ROWS_H
 #define GPUREG_DERIVE_ROWS_H
@@ -12,12 +12,12 @@
 #include "unit.h"
 
 /*
- * Memory, freed when a test is over
+ * Memory that is freed when a test is over
  */
 
 static void *blocks[10000];
 static int	nblocks = 0;
-static int	nleft = -1;			/* that may be taken yet; -1: any number */
+static int	nleft = -1;			/* blocks that may still be taken; -1: any number */
 
 static inline void *
 take_block(void *arg, size_t nbytes)
@@ -39,7 +39,7 @@ free_blocks(void)
 
 static const GrMemory memory = {take_block, NULL};
 
-/* From 0 to 1 */
+/* Returns a number from 0 to 1. */
 static inline double
 any_double(void)
 {
@@ -47,17 +47,17 @@ any_double(void)
 }
 
 /*
- * A sample: kept rows of so many columns, and what is derived of them. Column 0 is a level, 0 .. 4, the others are
- * numbers from -2 to 2, every other one of them whole.
+ * A sample: kept rows of ncolumns columns and the derivation of rows from them. Column 0 is a level, 0 .. 4; the others
+ * are numbers from -2 to 2, whole numbers in every other column.
  */
 typedef struct Sample
 {
 	const char *name;
 	int			ncolumns;
-	const char *design;			/* of columns 0, 1, 2 ...; NULL: the features are the columns from 1 on, backwards */
-	int			nfeatures;		/* without a design */
-	bool		weight;			/* there is one: column 1, which is 0, 1 or 2 then */
-	bool		offset;			/* there is one: column 2 */
+	const char *design;			/* over columns 0, 1, 2 ...; NULL: the features are the columns from 1 on, backwards */
+	int			nfeatures;		/* used without a design */
+	bool		weight;			/* true: column 1 is a weight, 0, 1 or 2 */
+	bool		offset;			/* true: column 2 is an offset */
 	int			nsteps;
 	GrFilterStep steps[5];
 	double		nulls;			/* share of NULLs among the numbers */
@@ -83,7 +83,7 @@ static const Sample samples[] = {
 		{{GR_FILTER_LT, 4, 1}, {GR_FILTER_NOT, 0, 0}}, 0.01}
 };
 
-/* In memory of its own length, in blocks[] */
+/* Makes a sample's derivation in memory of exactly its length, in blocks[]. */
 static inline GrDerivation *
 sample_derivation(const Sample *sample)
 {
@@ -107,7 +107,7 @@ sample_derivation(const Sample *sample)
 	return gr_derivation_make(&options, memory, &err);
 }
 
-/* The caller's to free */
+/* Makes kept rows; the caller frees them. */
 static inline double *
 sample_rows(const Sample *sample, int64_t nrows)
 {

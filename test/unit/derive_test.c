@@ -1,6 +1,6 @@
 /*
- * derive_test.c: rows derived from kept ones: each number to the bit as a design makes it, which rows take part, what
- * is a derivation and what isn't, and the CPU's sinks. Filters: filter_test.c.
+ * derive_test.c: tests rows derived from kept ones: each number equals the design's to the bit, the right rows take
+ * part, valid derivations are told from others, and the CPU's sinks work. filter_test.c tests filters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "unit.h"
 
 /*
- * Designs: kept columns are g (levels 0 .. 2), z, x, the response, k (5 and 7 for its levels), the weight, the offset
+ * Designs; the kept columns are g (levels 0 .. 2), z, x, the response, k (levels 5 and 7), the weight, the offset
  */
 
 static const char *const designs[] = {
@@ -30,13 +30,13 @@ static const char *const designs[] = {
 	"1 \"\" 3 n \"x\" n \"z\" b \"k\" 2 \"5\" \"7\" 2 2 p 0 3 p 1 3 4 n 0 n 1 n 2 d 2"
 };
 
-/* Where the columns of a design are among the kept ones, by their names */
+/* The names of the kept columns, in their order */
 static const char *const kept_names[] = {"g", "z", "x", "y", "k", "w", "o"};
 static const double k_codes[] = {5, 7};
 
 #define NKEPT COUNT(kept_names)
 
-/* Kept rows without a NULL, of numbers of any size and sign, -0 among them */
+/* Makes kept rows without a NULL, of numbers of any size and sign, with -0 among them. */
 static double *
 random_kept(int nrows)
 {
@@ -55,7 +55,7 @@ random_kept(int nrows)
 	return rows;
 }
 
-/* The values that a design is given of a kept row */
+/* Computes the values of a design's columns for a kept row. */
 static void
 design_values(const GrDesign *design, const int *columns, const double *row, double *values)
 {
@@ -66,7 +66,7 @@ design_values(const GrDesign *design, const int *columns, const double *row, dou
 	}
 }
 
-/* How many numbers of how many rows aren't what the design makes */
+/* Counts the numbers that differ from the design's, over 200 rows. */
 static int
 count_other(const GrDerivation *d, const GrDesign *design, const int *columns, bool pairs)
 {
@@ -129,10 +129,10 @@ test_design(const char *text, bool pairs)
 }
 
 /*
- * Which rows take part
+ * Rows that take part
  */
 
-/* The same by one row after another: NULL's, weights of 0, and the filter's scalar form */
+/* Derives rows one after another with the filter's scalar form; leaves out NULLs and weights of 0. */
 static int64_t
 derive_plainly(const GrDerivation *d, const double *rows, int64_t nrows, double *out, GrDeriveCounts *counts)
 {
@@ -190,7 +190,7 @@ test_fates(const Sample *sample, int nrows)
 	free_blocks();
 }
 
-/* A row for each fate, and what comes first where there are several */
+/* Checks a row for each reason to leave it out, and which reason counts if a row has several. */
 static void
 test_order_of_fates(void)
 {
@@ -220,7 +220,9 @@ test_order_of_fates(void)
 	free_blocks();
 }
 
-/* A key stands behind all, whether or not its column is something else, too; a row without one is left out. */
+/*
+ * Checks that a key is the last number, also if its column has another role, and that rows without a key are left out.
+ */
 static void
 test_key(void)
 {
@@ -248,7 +250,7 @@ test_key(void)
 }
 
 /*
- * What is a derivation
+ * Valid derivations
  */
 
 static void
@@ -332,7 +334,10 @@ test_made(void)
 	free_blocks();
 }
 
-/* A copy of just its size, as a sanitizer sees what is beyond, of which a word or a bit is another one */
+/*
+ * Copies a derivation into memory of its own size, where a sanitizer sees reads beyond it, with one word or bit
+ * changed.
+ */
 static GrDerivation *
 spoil(const GrDerivation *d, size_t nbytes, long at, int how)
 {
@@ -346,7 +351,7 @@ spoil(const GrDerivation *d, size_t nbytes, long at, int how)
 	return (GrDerivation *) copy;
 }
 
-/* Whatever is still called valid must do no harm: for a sanitizer to tell. */
+/* Derives rows by each changed derivation that is still valid; a sanitizer looks for harm. */
 static void
 test_spoilt(const Sample *sample)
 {
@@ -418,7 +423,10 @@ test_filters_valid(void)
 	check(!gr_filter_valid(steps, 1, 2), "no operation");
 }
 
-/* The fold in the place of a key: of so many, by a seed of two halves, each of which is whole and within its bounds */
+/*
+ * Checks the numbers behind a fold in the key's place: how many folds, and the seed's halves, each an integer in
+ * bounds.
+ */
 static void
 test_fold_numbers(void)
 {
@@ -469,7 +477,7 @@ test_fold_numbers(void)
 	free_blocks();
 }
 
-/* Each row is in one fold, of folds that are about even; NULLs are the same, and 0 and -0. */
+/* Checks that each row is in one fold, that folds are about even, that NULLs are equal, and 0 and -0. */
 static void
 test_folds(void)
 {
@@ -524,7 +532,7 @@ keep(GrRowShape shape, const double *rows, int64_t nrows)
 	return ops->begin(NULL, &options, &sink, &err) && ops->send(sink, rows, nrows, &err) ? sink : NULL;
 }
 
-/* The sums of an EXACT pass at 0 */
+/* Returns the sums of an EXACT pass at 0; the caller frees them. */
 static double *
 sums_of(GrSink *sink, GrRowShape shape)
 {
@@ -543,7 +551,7 @@ sums_of(GrSink *sink, GrRowShape shape)
 	return sums;
 }
 
-/* Passes over derived rows have the bits of those over the same rows sent. */
+/* Checks that passes over derived rows have the bits of passes over the same rows sent. */
 static void
 test_sink(const Sample *sample, int nrows)
 {
@@ -587,7 +595,7 @@ test_sink(const Sample *sample, int nrows)
 	free_blocks();
 }
 
-/* The first row that is bad, and its first number that isn't finite, is what a failure is about. */
+/* Checks that a failure names the first bad row and its first number that isn't finite. */
 static void
 test_bad_rows(void)
 {

@@ -1,7 +1,8 @@
 /*
- * draw_law.h: whether S follows its law: independent entries, 0 with probability 1 - p, and -1 and +1 with p / 2 each.
+ * draw_law.h: tests whether S follows its law: independent entries, 0 with probability 1 - p, -1 and +1 with p / 2
+ * each.
  *
- * The seeds are fixed, so the verdicts are too. A statistic is judged by its tail probability on both sides.
+ * The seeds are fixed, so the verdicts are fixed, too. Statistics fail at either end of their distribution.
  */
 #ifndef GPUREG_DRAW_LAW_H
 #define GPUREG_DRAW_LAW_H
@@ -12,7 +13,7 @@
 
 #define LAW_LEVEL 1e-4
 
-/* What is looked at: columns first, first + step, .. as signs (k x ncols, column after column) */
+/* The columns under test: first, first + step, .. as signs (k x ncols, column after column) */
 typedef struct Law
 {
 	int			k;
@@ -49,7 +50,7 @@ law_draw(Law *law)
 	return good;
 }
 
-/* One test: chi-squared is as improbable as LAW_LEVEL on neither side. */
+/* Checks that chi-squared's tail probability is above LAW_LEVEL on both sides. */
 static inline void
 judge(const Law *law, const char *what, double chi2, double df)
 {
@@ -60,8 +61,8 @@ judge(const Law *law, const char *what, double chi2, double df)
 }
 
 /*
- * Chi-squared of n observed classes against their probabilities; classes of few are put together with those that
- * follow.
+ * Returns chi-squared of n observed classes against their probabilities. Classes of few entries are merged with those
+ * behind them.
  */
 static inline double
 chi_squared(const int64_t *observed, const double *probability, int n, double total, double *df)
@@ -86,7 +87,7 @@ chi_squared(const int64_t *observed, const double *probability, int n, double to
 	return chi2;
 }
 
-/* How many nonzeros a column has: binomial(k, p) */
+/* Checks the number of nonzeros per column: binomial(k, p). */
 static inline void
 law_counts(const Law *law)
 {
@@ -112,7 +113,7 @@ law_counts(const Law *law)
 	free(observed);
 }
 
-/* How many nonzeros and how many of either sign a row has */
+/* Checks the number of nonzeros, and of each sign, per row. */
 static inline void
 law_rows(const Law *law)
 {
@@ -146,8 +147,8 @@ law_rows(const Law *law)
 }
 
 /*
- * For pairs of entries (a, b): the sums of s_a s_b / p and of (|s_a| - p) (|s_b| - p) / (p (1 - p)) are uncorrelated
- * between pairs, their squares over the number of terms nearly chi-squared.
+ * Sums over pairs of entries (a, b). The sums of s_a s_b / p and of (|s_a| - p) (|s_b| - p) / (p (1 - p)) are
+ * uncorrelated between pairs; their squares over the number of terms are nearly chi-squared.
  */
 typedef struct Pairs
 {
@@ -189,7 +190,7 @@ judge_pairs(const Law *law, const Pairs *pairs, const char *what)
 		judge(law, name, pairs->nonzeros, pairs->n);
 }
 
-/* Pairs of rows in a column: all, or where there are many, those of a few rows with all */
+/* Checks pairs of rows in a column: all of them, or those of some rows with all if there are many. */
 static inline void
 law_row_pairs(const Law *law)
 {
@@ -203,7 +204,7 @@ law_row_pairs(const Law *law)
 	judge_pairs(law, &pairs, "two rows of a column");
 }
 
-/* The same row and the next one in the next column */
+/* Checks an entry against those of the next column in the same row and in the next row. */
 static inline void
 law_column_pairs(const Law *law)
 {
@@ -220,7 +221,7 @@ law_column_pairs(const Law *law)
 	judge_pairs(law, &next, "two rows of two columns");
 }
 
-/* The same entry of S and of another S */
+/* Checks entries of S against those of another S in the same place. */
 static inline void
 law_other(const Law *law, uint64_t seed, int64_t first, const char *what)
 {
@@ -239,7 +240,7 @@ law_other(const Law *law, uint64_t seed, int64_t first, const char *what)
 }
 
 /*
- * All there is to a column, or to two columns next to each other: every outcome's frequency; 3^n outcomes for n entries
+ * Checks the frequency of every outcome of ncols columns next to each other; n entries have 3^n outcomes.
  */
 static inline void
 law_outcomes(const Law *law, int ncols)
@@ -287,7 +288,7 @@ test_law(void)
 		{16, 0.3, 1, 50000, 0, 1, NULL},
 		{64, 0.125, 2, 20000, 65000, 1, NULL},
 		{200, 0.0625, 3, 10000, 0, 65536, NULL},	/* strata of 128 and 72 rows */
-		{50, 0.5, 4, 10000, INT64_C(1) << 62, INT64_C(1) << 33, NULL},	/* of 16, the last of 2 */
+		{50, 0.5, 4, 10000, INT64_C(1) << 62, INT64_C(1) << 33, NULL},	/* strata of 16 rows, the last of 2 */
 		{24, 0.9, 5, 20000, 7, 3, NULL},
 		{5000, 1.0 / 64, 6, 2000, INT64_C(1) << 32, 1, NULL},
 		{140, 1.0, 7, 4000, 0, 1, NULL},

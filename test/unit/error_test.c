@@ -1,6 +1,5 @@
 /*
- * error_test.c: the first failure is kept, and what is said of a lack of device memory claims no figure that isn't
- * known.
+ * error_test.c: tests that the first failure is kept, and that a lack of device memory names no unknown figure.
  */
 #include "compute/base/compute.h"
 #include "unit.h"
@@ -16,7 +15,7 @@ says(const GrError *err, const char *want)
 	return strcmp(text, want) == 0;
 }
 
-/* Checks the columns of rows of each kind of matrix, for two features, and of a row -1. */
+/* Checks that an error names the right column for each kind of matrix, for two features, and for row -1. */
 static void
 check_columns(void)
 {

@@ -1,6 +1,6 @@
 /*
- * extras_test.c: records in front of a model's design: written and read again, texts that are none, and texts cut off
- * or changed in any byte.
+ * extras_test.c: tests the records in front of a model's design: written and read again, invalid texts, and texts cut
+ * off or changed in any byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,9 @@ test_malformed(void)
 		check(!gr_extras_read(texts[k], strlen(texts[k]), &extras), "not records: %s", texts[k]);
 }
 
-/* Texts that are cut off or changed in a byte, in memory of their own length: a sanitizer sees reads beyond it. */
+/*
+ * Reads texts that are cut off or changed in a byte, in memory of their own length: a sanitizer sees reads beyond it.
+ */
 static void
 test_damaged(void)
 {

@@ -1,6 +1,6 @@
 /*
- * filter_cases.h: filters, and the rows of which they are true, a bit each; made by
- * test/data/filter_reference.py with SQLite.
+ * filter_cases.h: filters, and a bit per row that is set where the filter is true. Written by
+ * test/data/filter_reference.py, with SQLite.
  */
 #ifndef GPUREG_FILTER_CASES_H
 #define GPUREG_FILTER_CASES_H

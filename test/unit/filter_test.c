@@ -1,5 +1,5 @@
 /*
- * filter_test.c: texts of filters: the rows that SQLite finds them true of, row by row and in blocks; and errors with
+ * filter_test.c: tests filters: the rows for which SQLite finds them true, row by row and in blocks, and errors with
  * their positions.
  */
 #include <stdint.h>
@@ -39,14 +39,14 @@ static GrFilterStep steps[GR_FILTER_STEPS_MAX];
 static bool
 read_filter(const char *text, size_t nbytes, int *nsteps, GrFilterFault *fault, GrError *err)
 {
-	/* without a 0 behind it */
+	/* without a terminating 0 */
 	char	   *copy = memcpy(memory.take(memory.arg, nbytes + (nbytes == 0)), text, nbytes);
 
 	memset(err, 0, sizeof(*err));
 	return gr_row_filter_read(copy, nbytes, &columns, steps, nsteps, fault, err);
 }
 
-/* The rows that are left by a derivation with that filter */
+/* Returns a bit per row that a derivation with the filter keeps. */
 static uint64_t
 derived_rows(int nsteps)
 {
@@ -149,7 +149,7 @@ static const struct
 	{"e > 0.00e5", 1, {GR_FILTER_GT, 13, 0}}
 };
 
-/* Filters that can't be decided */
+/* Filters whose constants the column's type may have rounded */
 static const char *const rounded[] = {
 	"l = 9007199254740992", "-9007199254740993 < l", "l IN (1, 1e17)", "e > 1234567.8901"
 };
@@ -166,7 +166,7 @@ test_rounded(void)
 		check(!read_filter(rounded[k], strlen(rounded[k]), &nsteps, &fault, &err) && fault == GR_FILTER_ROUNDED,
 			  "%s: %s", rounded[k], err.detail);
 	}
-	/* a third as a numeric: its float8 is that of no decimal of 9 digits, and 0.1 with something behind is 0.1's */
+	/* as a numeric, a third has no short decimal for its float8; a numeric just above 0.1 has the float8 of 0.1 */
 	check(gr_filter_digits(GR_FILTER_ALL_DIGITS, 15, 0.1) == GR_FILTER_ALL_DIGITS, "15 digits are exact");
 	check(gr_filter_digits(GR_FILTER_ALL_DIGITS, 18, 1.0 / 3.0) == 15, "a third is no short decimal's float8");
 	check(gr_filter_digits(15, 22, 0.1) == 0, "0.1 may be another value");
@@ -265,7 +265,7 @@ test_faults(void)
 	free_blocks();
 }
 
-/* n times a text, then another, then n times a third */
+/* Reads n times first, then middle, then n times last, as one filter. */
 static bool
 read_repeated(const char *first, const char *middle, const char *last, int n, GrFilterFault *fault, GrError *err)
 {
@@ -310,7 +310,7 @@ test_limits(void)
 	free_blocks();
 }
 
-/* Pieces of texts in any order: for a sanitizer to tell */
+/* Reads random sequences of words; a sanitizer looks for harm. */
 static void
 test_noise(void)
 {

@@ -1,6 +1,6 @@
 /*
- * formula_test.c: formulas and designs: terms and names as R's model.matrix() has them, errors with their positions,
- * texts of every kind, and rows.
+ * formula_test.c: tests formulas and designs: terms and names as R's model.matrix() has them, errors with their
+ * positions, random texts, and rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "unit.h"
 
 /*
- * Memory, freed when a test is over
+ * Memory that is freed when a test is over
  */
 
 static void *blocks[100000];
 static int	nblocks = 0;
-static int	nleft = -1;			/* that may be taken yet; -1: any number */
+static int	nleft = -1;			/* blocks that may still be taken; -1: any number */
 
 static void *
 take(void *arg, size_t nbytes)
@@ -26,7 +26,7 @@ take(void *arg, size_t nbytes)
 	if (nleft == 0 || nblocks == COUNT(blocks))
 		return NULL;
 	nleft -= nleft > 0 ? 1 : 0;
-	/* of its own length, so that a sanitizer sees what is beyond */
+	/* exactly its length, so a sanitizer sees reads beyond */
 	return blocks[nblocks++] = malloc(nbytes);
 }
 
@@ -41,8 +41,8 @@ free_blocks(void)
 static const GrMemory memory = {take, NULL};
 
 /*
- * A query: y, the factors a (2 levels), b (3) and "C c" (2, with quotes), numbers x, z and k, of which factor(k) has 3,
- * something of no use, and two columns of one name
+ * The columns of a query: y, the factors a (2 levels), b (3) and "C c" (2, with quotes), the numbers x, z and k
+ * (factor(k) has 3 levels), a column of an unusable type, and two columns of one name
  */
 static const GrFormulaColumn columns[] = {
 	{"y", GR_COLUMN_NUMBER, true, false}, {"a", GR_COLUMN_FACTOR, true, false}, {"b", GR_COLUMN_FACTOR, true, false},
@@ -68,7 +68,7 @@ make_levels(void)
 static bool
 read_formula(GrFormula *formula, const char *text, size_t nbytes, GrFormulaError *err)
 {
-	/* without a 0 behind it */
+	/* without a terminating 0 */
 	char	   *copy = take(NULL, nbytes + (nbytes == 0 ? 1 : 0));
 
 	*formula = (GrFormula) {.intercept = true};
@@ -76,7 +76,7 @@ read_formula(GrFormula *formula, const char *text, size_t nbytes, GrFormulaError
 						   memory, NULL, err);
 }
 
-/* Writes the design and reads it again; *text: what was written */
+/* Writes the design and reads it again. *text: the text written. */
 static GrDesign *
 make_design(const GrFormula *formula, const char *source, GrString *text)
 {
@@ -93,7 +93,7 @@ make_design(const GrFormula *formula, const char *source, GrString *text)
 	return gr_design_read(w.text, w.nbytes, memory);
 }
 
-/* The names of all features, each followed by a space */
+/* Writes the names of all features, each followed by a space. */
 static const char *
 name_all(const GrDesign *design, char *text, size_t size)
 {
@@ -111,7 +111,7 @@ name_all(const GrDesign *design, char *text, size_t size)
 }
 
 /*
- * What R 4.2's colnames(model.matrix()) gives, with levels called [1], [2] ...; factor(k) and raw powers renamed
+ * Terms of R 4.2's colnames(model.matrix()), with levels called [1], [2] ...; factor(k) and raw powers are renamed
  */
 static const struct
 {
@@ -248,7 +248,10 @@ test_limits(void)
 	free_blocks();
 	check(!read_formula(&formula, text, 60000, &err) && err.fault == GR_FORMULA_TOO_DEEP && err.at == 36, "brackets");
 	free_blocks();
-	/* 50 powers of each of six, squared, with one another and with the three: too many terms, or too many features */
+	/*
+	 * 50 powers of each of six variables, squared, with one another and with the three factors: too many terms or
+	 * features
+	 */
 	n = (size_t) sprintf(text, "y ~ ((x");
 	for (int k = 1; k <= 50; k++)
 		n += (size_t) sprintf(text + n, " + poly(x,%d) + poly(z,%d) + poly(k,%d)", k, k, k);
@@ -292,7 +295,7 @@ test_cancel(void)
 }
 
 /*
- * Texts of all kinds
+ * Random texts
  */
 
 static uint32_t seed = 1;
@@ -304,7 +307,7 @@ draw(uint32_t n)
 	return (seed >> 8) % n;
 }
 
-/* Words of formulas, and other bytes, in any order: whatever is read has a design that is read as well. */
+/* Reads words of formulas and other bytes in any order. Whatever is read must have a design that can be read again. */
 static void
 test_random_formulas(void)
 {
@@ -343,7 +346,7 @@ test_random_formulas(void)
 	check(ok && nread > 500, "random formulas, of which %d are formulas", nread);
 }
 
-/* Designs with some bytes changed, left out or doubled: read or not, and if so then whole. */
+/* Reads designs with some bytes changed, removed or doubled. Those that are accepted must be complete. */
 static void
 test_random_designs(void)
 {
@@ -423,7 +426,7 @@ test_no_designs(void)
  * Rows
  */
 
-/* Every feature of every term against the product that its name says */
+/* Checks every feature of every term against the product that its name says. */
 static void
 test_rows(void)
 {
@@ -487,7 +490,7 @@ test_rows(void)
 	free_blocks();
 }
 
-/* Features about a center against the features that they are moved to */
+/* Checks features about a center against the features that they are moved to. */
 static void
 test_moves(const char *source, bool complete)
 {
@@ -539,7 +542,7 @@ test_moves(const char *source, bool complete)
 	free_blocks();
 }
 
-/* Columns of two parts against those that they are, in integers */
+/* Checks sums of columns in two parts against the columns' own, in integers. */
 static void
 test_fold(bool shifted)
 {
@@ -586,7 +589,7 @@ test_fold(bool shifted)
 		  shifted ? ", about a shift" : "");
 }
 
-/* As many levels as there may be */
+/* Checks the largest number of levels. */
 static void
 test_levels(void)
 {

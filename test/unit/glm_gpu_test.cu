@@ -1,5 +1,5 @@
 /*
- * glm_gpu_test.cu: the CUDA backend's passes of logistic regression against the CPU's.
+ * glm_gpu_test.cu: tests the CUDA backend's passes of logistic regression against the CPU's.
  *
  * glm_gpu_test [--quick] [--bench[=fast]] [--seed=N]: see gpu_harness.h. --bench=fast times only passes of that kind
  * with few features.
@@ -20,7 +20,7 @@
 #define EXACT_TOLERANCE 3e-15
 #define FAST_TOLERANCE 1e-13
 
-/* Rows with all that a pass wants to know of them. */
+/* Rows, and the arrays that a pass over them needs */
 typedef struct Data
 {
 	int64_t		nrows;
@@ -28,11 +28,11 @@ typedef struct Data
 	double	   *rows;
 	double	   *beta;
 	double	   *shift;
-	double	   *faces;			/* NFACES of them */
+	double	   *faces;			/* NFACES faces */
 	double		face_absolute[NFACES];
 } Data;
 
-/* Features of different scales and means; every third is often a small integer, so that rows lie on faces. */
+/* Makes features of different scales and means; every third is often a small integer, so that rows lie on faces. */
 static Data
 random_data(int64_t nrows, int nfeatures)
 {
@@ -66,7 +66,7 @@ random_data(int64_t nrows, int nfeatures)
 		}
 		data.rows[r * t + nfeatures] = 0.5 * random_double() + 0.5 < 1.0 / (1.0 + exp(-0.7 * eta)) ? 1.0 : 0.0;
 	}
-	/* x_1 = 1; then, where there is another integer, x_1 - x_4 = 0 */
+	/* x_1 = 1; where there is another integer, the next face is x_1 - x_4 = 0 */
 	data.faces[0] = gr_two_sum(-1.0, data.shift[0]).hi;
 	data.faces[t] = gr_two_sum(-1.0, data.shift[0]).lo;
 	data.faces[1] = 1.0;
@@ -97,7 +97,7 @@ make_pass(const Data *data, GrPassKind kind, int nfaces)
 	return pass;
 }
 
-/* Sends rows first .. end - 1 in pieces of piece rows; ragged: of changing sizes, some empty. */
+/* Sends rows first .. end - 1 in calls of piece rows. ragged: in calls of changing sizes, some empty. */
 static bool
 submit_rows(GrSession *session, GrSink *rows, const Data *data, int64_t first, int64_t end, int64_t piece, bool ragged,
 			GrError *err)
@@ -134,7 +134,7 @@ reference_pass(const Data *data, const GrPass *pass, int64_t nrows)
 	return sums;
 }
 
-/* The gradient's, relative to the sum of the magnitudes of its terms */
+/* Returns the gradient's largest error, relative to the sum of the magnitudes of its terms. */
 static double
 gradient_error(const Data *data, int64_t nrows, const double *got, const double *want)
 {
@@ -162,7 +162,7 @@ gradient_error(const Data *data, int64_t nrows, const double *got, const double 
 	return worst;
 }
 
-/* The head's, infinite where a count differs. */
+/* Returns the head's largest error, infinite if a count differs. */
 static double
 head_error(const GrPass *pass, const double *got, const double *want)
 {
@@ -175,19 +175,19 @@ head_error(const GrPass *pass, const double *got, const double *want)
 	error = scaled_error(got[GR_SUM_DEVIANCE_HI] + got[GR_SUM_DEVIANCE_LO], want[GR_SUM_DEVIANCE_HI] +
 						 want[GR_SUM_DEVIANCE_LO],
 						 fabs(want[GR_SUM_DEVIANCE_HI]));
-	/* a linear pass has no margin, though the rows' own Gram matrix tells that it is infinite */
+	/* a linear pass has no margin, though sums from the rows' own Gram matrix set it to infinity */
 	if (pass->linear && pass->distribution.exponent != 0)
 		error = fmax(error, 0.0);
 	else if (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE)
 		error = fmax(error, scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN],
 										 fabs(want[GR_SUM_MIN_MARGIN])));
-	else					/* whose float8 predictors differ by some units of their largest terms */
+	else					/* the float8 predictors differ by some units of their largest terms */
 		error = fmax(error, 1e-2 * scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN],
 												fabs(want[GR_SUM_MIN_MARGIN])));
 	return fmax(error, scaled_error(got[GR_SUM_MIN_RIGHT], want[GR_SUM_MIN_RIGHT], want[GR_SUM_MIN_RIGHT]));
 }
 
-/* The largest error of a pass over the first nrows rows, of what its kind sums. */
+/* Returns the largest error of the sums that a pass of this kind makes over the first nrows rows. */
 static double
 pass_error(const Data *data, const GrPass *pass, int64_t nrows, const double *got)
 {
@@ -214,7 +214,7 @@ pass_error(const Data *data, const GrPass *pass, int64_t nrows, const double *go
 	return error;
 }
 
-/* One pass twice over the rows there are: right, and the same bits. */
+/* Makes one pass twice over the first nrows rows: it must be right, and give the same bits again. */
 static void
 check_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, int nfaces)
 {
@@ -236,8 +236,8 @@ check_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, int n
 }
 
 /*
- * The passes that the rows' own Gram matrix tells: at 0, of a logistic and of a linear regression. With an exponent the
- * matrix doesn't tell the pass.
+ * Checks passes that sums can be taken for from the rows' own Gram matrix: at 0, of a logistic and of a linear
+ * regression. With an exponent they cannot.
  */
 static void
 check_zero(GrSink *rows, const Data *data)
@@ -269,7 +269,7 @@ check_zero(GrSink *rows, const Data *data)
 	free(zero);
 }
 
-/* All kinds, over some of the rows and then over all. */
+/* Checks all kinds of passes, over some of the rows and then over all. */
 static void
 check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 {
@@ -328,15 +328,15 @@ check_shapes(GrSession *session, bool quick)
 	check_shape(session, 600, quick ? 20 : 150, true);
 	if (quick)
 		return;
-	check_shape(session, 32, 400003, true); /* more than a chunk */
+	check_shape(session, 32, 400003, true); /* more rows than a chunk */
 	check_shape(session, 1000, 12345, false);
-	check_shape(session, 1025, 999, false); /* either side of where the layout changes */
+	check_shape(session, 1025, 999, false); /* either side of a change of the layout */
 	check_shape(session, 2048, 300, false);
 	check_shape(session, 2049, 300, false);
 	check_shape(session, GR_MAX_FEATURES, 77, false);
 }
 
-/* Separated and nearly separated rows: weights and deviances far below 1. */
+/* Checks separated and nearly separated rows, whose weights and deviances are far below 1. */
 static void
 check_extremes(GrSession *session)
 {
@@ -372,7 +372,7 @@ check_extremes(GrSession *session)
 		}
 }
 
-/* float4 features sent as such give the sums that they give as float8. */
+/* Checks that float4 features sent as such give the sums that they give as float8. */
 static void
 check_single(GrSession *session)
 {
@@ -487,7 +487,7 @@ check_contract(GrSession *session)
 	data_free(&other);
 }
 
-/* Calls that follow one another are seen together: they are counted in order, each once, with or without waiting. */
+/* Checks that calls are counted in order, each once, with or without waiting. */
 static void
 check_sends(GrSession *session)
 {
@@ -513,7 +513,7 @@ check_sends(GrSession *session)
 		ordered = ordered && ncalls >= before && ncalls <= k + 1 && (k % 7 != 0 || ncalls > before);
 	}
 	check(ok && ordered, "calls are counted in order");
-	/* nobody waits: what is under way comes to its end, and is counted */
+	/* without waiting, the rows under way are read at last, and counted */
 	for (int k = 0; ok && k < 5000 && ncalls < nsends; k++)
 	{
 		const struct timespec nap = {0, 1000000};
@@ -535,7 +535,7 @@ check_sends(GrSession *session)
 
 #define NREPEATS 9
 
-/* Bytes read and written a second by copies from one half of nbytes to the other. */
+/* Returns the bytes per second, read and written, of copies from one half of nbytes to the other. */
 static double
 copy_bandwidth(size_t nbytes)
 {
@@ -584,14 +584,14 @@ bench_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 	printf("{\"bench\" : \"logistic pass: %s\", \"rows\" : %lld, \"p\" : %d, \"ms\" : %.3f, \"floor_ms\" : %.3f, ",
 		   names[kind],
 		   (long long) nrows, data->nfeatures, median(kernel_ms, nrepeats), floor_ms);
-	/* a Newton iteration's target */
+	/* the target of a Newton iteration */
 	if (kind == GR_PASS_FAST && nrows == 20000000 && data->nfeatures == 32)
 		printf("\"ratio_at_most\" : 1.25, ");
 	printf("\"wall_ms\" : %.3f}\n", median(wall_ms, nrepeats));
 	fflush(stdout);
 }
 
-/* Rows repeat themselves every few blocks. */
+/* Times passes. The rows repeat themselves every few blocks. */
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *kinds, int nkinds, double bandwidth)
 {
@@ -614,7 +614,7 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *
 	data_free(&data);
 }
 
-/* Prints a line a pass. floor: reading the rows once at the copy's bandwidth. */
+/* Prints a line per pass. floor: the time to read the rows once at the copy's bandwidth. */
 static bool
 run_bench(const GpuRun *run)
 {

@@ -11,7 +11,7 @@
 struct GlmReference
 {
 	int			nterms;
-	long double *terms;			/* for each row nterms + 2: 1, u, u z_1 .., v */
+	long double *terms;			/* per row nterms + 2: 1, u, u z_1 .., v */
 	Quad	   *half_deviance;
 	double	   *margin;
 	double	   *exact_weight;	/* 1 + |eta| / 4 */
@@ -25,7 +25,7 @@ quad_abs(Quad a)
 	return a < 0 ? -a : a;
 }
 
-/* exp(-a), 0 <= a <= 460: -a = k log 2 + f, and exp(f)'s series until it adds nothing */
+/* Returns exp(-a), 0 <= a <= 460: -a = k log 2 + f, with the series of exp(f) until a term adds nothing. */
 static Quad
 quad_exp_minus(Quad a)
 {
@@ -44,7 +44,7 @@ quad_exp_minus(Quad a)
 	return sum * ldexp(1.0, -k);
 }
 
-/* log(1 + t) = 2 artanh(t / (2 + t)), 0 <= t <= 1 */
+/* Returns log(1 + t) = 2 artanh(t / (2 + t)), 0 <= t <= 1. */
 static Quad
 quad_log1p(Quad t)
 {
@@ -146,7 +146,7 @@ error_of(long double got, long double want, double size)
 	return got == want ? 0.0 : size > 0.0 ? fabs((double) (got - want)) / size : INFINITY;
 }
 
-/* of got as the sum of the products of terms i and j */
+/* Returns the error of got as the sum of the products of terms i and j. */
 static double
 product_error(const GlmReference *reference, int64_t nrows, const double *weight, int i, int j, long double got)
 {

@@ -1,5 +1,5 @@
 /*
- * glm_test.c: the passes of logistic regression on the CPU, against quadruple precision.
+ * glm_test.c: tests the passes of logistic regression on the CPU against quadruple precision.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const char *const kind_names[] = {"exact", "fast", "gradient", "face"};
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
-/* in (-1, 1), with all 53 bits: sums of fewer would be exact by themselves */
+/* Returns a number in (-1, 1) with all 53 bits; sums of shorter numbers would be exact by themselves. */
 static double
 uniform(void)
 {
@@ -32,7 +32,7 @@ uniform(void)
 	return 2.0 * ((double) random() + low) / 2147483648.0 - 1.0;
 }
 
-/* A pass and rows, to be filled in further. */
+/* A pass and its rows; a test changes members before it sums. */
 typedef struct Problem
 {
 	GrPass		pass;
@@ -64,8 +64,8 @@ problem_free(Problem *problem)
 }
 
 /*
- * Random rows. kind 0: x in (-1, 1), |eta| a few; 1: x in (1e9 - 1, 1e9 + 1), shifts near 1e9; 2: terms of eta near
- * 1000 that all but cancel, magnitudes of x from 1e-3 to 1e3, and x - shift not exact.
+ * Makes random rows. kind 0: x in (-1, 1), |eta| a few; 1: x in (1e9 - 1, 1e9 + 1), shifts near 1e9; 2: terms of eta
+ * near 1000 that all but cancel, magnitudes of x from 1e-3 to 1e3, and x - shift not exact.
  */
 static Problem
 random_problem(int nfeatures, int64_t nrows, int kind)
@@ -94,7 +94,7 @@ random_problem(int nfeatures, int64_t nrows, int kind)
 	return problem;
 }
 
-/* Sums the rows in blocks; the scratch memory starts as NaNs. The caller frees what is returned. */
+/* Sums the rows in blocks; the scratch memory starts as NaNs. The caller frees the sums. */
 static double *
 sum_rows(const GrPass *pass, const double *rows, int64_t nrows, int64_t block_nrows, int lanes)
 {
@@ -179,7 +179,7 @@ test_shapes(void)
 	}
 }
 
-/* Rows split over calls, and over sums that are merged. */
+/* Checks sums of rows that are split over calls, and sums that are merged. */
 static void
 test_merge(void)
 {
@@ -212,8 +212,8 @@ test_merge(void)
 }
 
 /*
- * Rows with |eta| up to 1e4 and exactly 0, each by itself: how good exp is, and that there is no cancellation anywhere.
- * x is eta, so that only what follows it rounds, and the references' allowance for eta's rounding does not apply.
+ * Checks rows with |eta| up to 1e4 and exactly 0, one at a time: exp must be good, and nothing may cancel. x is eta, so
+ * only the steps after eta round, and the reference's allowance for eta's rounding is not used.
  */
 static void
 test_single_rows(void)
@@ -260,8 +260,8 @@ test_single_rows(void)
 }
 
 /*
- * Many rows, all of them far out on either side, or all far out on the right side: the sums of small tails count in
- * full.
+ * Checks many rows that are all far out on either side, or all far out on the right side: the sums of small tails must
+ * have all their digits.
  */
 static void
 test_large_predictors(void)
@@ -299,8 +299,8 @@ test_large_predictors(void)
 }
 
 /*
- * beta = 0, which EXACT does apart. Residuals are 1/2 and the gradient's products exact, so that it has no error but
- * its sums'.
+ * Checks beta = 0, for which EXACT has code of its own. Residuals are 1/2 and the gradient's products exact, so only
+ * its sums can have errors.
  */
 static void
 test_at_zero(void)
@@ -332,9 +332,9 @@ test_at_zero(void)
 }
 
 /*
- * Rows of (a, b, c), for the face 0.1 + 3 a - b = 0, which c has no part in. Of each six rows, 0 is on it exactly; 1 is
- * off it on the right side, but by less than float8 sees; 2 is right by 1 or more; 3 is wrong by 1 or more; 4 and 5 are
- * on it, but off the second face, c = 0.
+ * Makes rows of (a, b, c) for the face 0.1 + 3 a - b = 0, to which c does not belong. Of each six rows, 0 is on the
+ * face exactly; 1 is off it on the right side, but by less than float8 sees; 2 is right by 1 or more; 3 is wrong by 1
+ * or more; 4 and 5 are on it, but off the second face, c = 0.
  */
 static Problem
 face_problem(void)
@@ -356,7 +356,7 @@ face_problem(void)
 		row[2] = r % 6 >= 4 ? uniform() : 0.0;
 		if (r % 6 == 0 || r % 6 >= 4)
 		{
-			/* so small and with so few bits that b is exact: the last of 0.1 is 2^-55 */
+			/* a is so small, with so few bits, that b is exact: the last bit of 0.1 is 2^-55 */
 			row[0] = ldexp(row[0], -44);
 			row[1] = 0.1 + 3.0 * row[0];
 		}
@@ -368,7 +368,7 @@ face_problem(void)
 	return problem;
 }
 
-/* z' direction of a row, for the last face of a pass */
+/* Returns z' direction of a row for the pass's last face. */
 static double
 along_face(const GrPass *pass, const double *row)
 {
@@ -382,8 +382,8 @@ along_face(const GrPass *pass, const double *row)
 }
 
 /*
- * The sums of FACE over rows that the test itself has chosen, member, and those on the wrong side: (1, z, e) of them,
- * and what the head counts. part: the rows that take part
+ * Checks a FACE pass against rows that the test has chosen: its sums of (1, z, e) over members and over rows on the
+ * wrong side, and the counts of its head. part: rows that take part; member: rows on the face.
  */
 static void
 check_face(const Problem *problem, const bool *part, const bool *member, double nrows, double nright, double nwrong,
@@ -440,7 +440,7 @@ test_face(void)
 	double	   *sums;
 
 	problem.pass.kind = GR_PASS_FACE;
-	/* 0.1 + 3 a - b by b - 0.5, exactly */
+	/* 0.1 + 3 a - b, exactly, in terms of b - 0.5 */
 	problem.shift[1] = 0.5;
 	memcpy(directions, problem.pass.faces, sizeof(directions));
 	directions[0] = gr_two_sum(0.1, -0.5).hi;
@@ -485,7 +485,7 @@ test_face(void)
 	problem_free(&problem);
 }
 
-/* EXACT on a face, and on a face in a face, is EXACT of the rows on it. */
+/* Checks that EXACT on a face, and on a face of a face, is EXACT over the rows on it. */
 static void
 test_exact_on_faces(void)
 {
@@ -522,7 +522,7 @@ test_exact_on_faces(void)
 	}
 }
 
-/* gr_pass_add() itself, wide models, and that they fit their scratch memory */
+/* Checks gr_pass_add() on wide models, and that their sums fit the scratch memory. */
 static void
 test_wide(void)
 {
@@ -548,8 +548,8 @@ test_wide(void)
 }
 
 /*
- * Far on the wrong side a row's deviance is twice its margin but for less than exp(-100): of an EXACT pass their sum is
- * right beyond float8's digits.
+ * Checks rows far on the wrong side, whose deviance is twice the margin up to exp(-100): the sum over them must be
+ * right beyond float8's digits in an EXACT pass.
  */
 static void
 test_wrong_sides(void)
@@ -581,7 +581,7 @@ test_wrong_sides(void)
 	}
 }
 
-/* A predictor that leaves float8's range shows in the deviance. */
+/* Checks that a predictor beyond float8's range shows in the deviance. */
 static void
 test_overflow(void)
 {
@@ -629,7 +629,7 @@ test_binary(void)
 	}
 }
 
-/* A pass over rows that stay asks the host as often as its work wants, and comes to the same bits. */
+/* Checks that a pass over kept rows polls the host at least `least` times, and gives the same bits. */
 static void
 test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 {
@@ -688,8 +688,8 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 }
 
 /*
- * The linear pass of a linear regression of weighted rows sums their products exactly, also of a column that is another
- * one but for 1e-6: against quadruple precision.
+ * Checks that the linear pass of a weighted linear regression sums products exactly, against quadruple precision, also
+ * of a column that differs from another by 1e-6.
  */
 static void
 test_weighted_gram(int p, int64_t nrows)
@@ -712,7 +712,7 @@ test_weighted_gram(int p, int64_t nrows)
 
 		for (int j = 0; j < stride; j++)
 			row[j] = uniform();
-		/* so that the shift leaves no rounding */
+		/* short enough for the shift to be exact */
 		row[0] = ldexp(floor(ldexp(row[0], 20)), -20);
 		if (p > 1)
 			row[1] = row[0] + 1e-6 * row[1];
@@ -744,7 +744,7 @@ test_weighted_gram(int p, int64_t nrows)
 				}
 				sum -= hi[at];
 				sum -= lo[at];
-				/* not a number is no less than anything */
+				/* a comparison that is false for NaN, too */
 				if (!((sum < 0 ? -sum : sum) <= worst * size))
 					worst = (double) ((sum < 0 ? -sum : sum) / size);
 			}

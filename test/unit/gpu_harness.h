@@ -1,9 +1,9 @@
 /*
- * gpu_harness.h: what the GPU unit tests share: main() with the options, the device or the skipping without one, random
+ * gpu_harness.h: shared by the GPU unit tests: main() with its options, a device (or skipping without one), random
  * numbers, memory on the device, and timing.
  *
- * Every one of them takes [--quick] [--bench[=WHAT]] [--seed=N]. Without a device it skips. --quick takes few shapes,
- * for memory and race checkers; --bench times instead of testing.
+ * All of them take [--quick] [--bench[=WHAT]] [--seed=N]. Without a device they skip. --quick runs few shapes, for
+ * memory and race checkers; --bench times instead of testing.
  */
 #ifndef GPUREG_GPU_HARNESS_H
 #define GPUREG_GPU_HARNESS_H
@@ -25,7 +25,7 @@ static const GrBackend *const gpu = &gr_backend_cuda;
 
 static uint64_t random_state;
 
-/* xorshift64* */
+/* Returns the next word of xorshift64*. */
 static inline uint64_t
 random_word(void)
 {
@@ -35,7 +35,7 @@ random_word(void)
 	return random_state * UINT64_C(2685821657736338717);
 }
 
-/* In (-1, 1) with all 53 bits in use */
+/* Returns a number in (-1, 1) with all 53 bits in use. */
 static inline double
 random_double(void)
 {
@@ -46,9 +46,9 @@ random_double(void)
  * Calls of the runtime
  */
 
-static cudaError_t first_code = cudaSuccess;	/* of the first call that failed */
+static cudaError_t first_code = cudaSuccess;	/* the first call that failed */
 
-/* Whether all calls have succeeded so far; says why the first one that hasn't did not. */
+/* True if all calls have succeeded so far; prints the first failure. */
 static inline bool
 cuda_ok(cudaError_t code)
 {
@@ -60,7 +60,7 @@ cuda_ok(cudaError_t code)
 	return first_code == cudaSuccess;
 }
 
-/* NULL where memory is short */
+/* Allocates n elements on the device; NULL if memory is short. */
 template <typename T>
 static T *
 device_alloc(size_t n)
@@ -113,7 +113,7 @@ compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts the values. */
+/* Returns the median, and sorts the values. */
 static inline double
 median(double *values, int n)
 {
@@ -122,8 +122,8 @@ median(double *values, int n)
 }
 
 /*
- * The median time by the device's clock of some work there, in ms, NaN if a call failed: of nrepeats, at most
- * MAX_REPEATS, after nwarm more. before: what is done before each, untimed.
+ * Returns the median time of work on the device in ms, by the device's clock, or NaN if a call failed: of nrepeats
+ * runs, at most MAX_REPEATS, after nwarm untimed ones. before: runs before each work, untimed.
  */
 template <typename Before, typename Work>
 static double
@@ -153,7 +153,7 @@ median_ms(int nwarm, int nrepeats, Before before, Work work)
 	return first_code == cudaSuccess ? median(times_ms, nrepeats) : NAN;
 }
 
-/* The same, warmed up once. */
+/* Returns the median time of work after one untimed run. */
 template <typename Work>
 static double
 median_ms(int nrepeats, Work work)
@@ -161,7 +161,10 @@ median_ms(int nrepeats, Work work)
 	return median_ms(1, nrepeats, []() {}, work);
 }
 
-/* Bytes read and written a second where the second half of nbytes is copied to the first: what floors are told from. */
+/*
+ * Returns bytes per second, read and written, of copies from the second half of nbytes to the first: the bandwidth that
+ * floors are computed with.
+ */
 static inline double
 copy_bytes_per_s(int nwarm, int nrepeats, void *memory, size_t nbytes)
 {
@@ -179,17 +182,17 @@ typedef struct GpuRun
 {
 	int			argc;
 	char	  **argv;
-	GrSession  *session;		/* NULL where the program wants none */
+	GrSession  *session;		/* NULL if the program needs none */
 	bool		quick;
 	bool		bench;
-	const char *bench_what;		/* NULL where --bench has nothing after it */
+	const char *bench_what;		/* NULL if --bench has no value */
 } GpuRun;
 
-/* What tests, and what times instead and says whether that worked */
+/* A program's tests, and its timings, which return false if they failed */
 typedef void (*GpuTests) (const GpuRun *run);
 typedef bool (*GpuBench) (const GpuRun *run);
 
-/* What follows an option, which is given with its '=', where that was last given; else NULL */
+/* Returns the text behind an option, whose name ends in '='; the last one counts. NULL without the option. */
 static inline const char *
 option_value(int argc, char **argv, const char *option)
 {
@@ -218,7 +221,7 @@ gpu_options(int argc, char **argv)
 	return run;
 }
 
-/* Closes the session, if there is one. Returns main()'s status. */
+/* Runs tests or timings, and closes the session if there is one. Returns main()'s status. */
 static inline int
 gpu_run(const GpuRun *run, GpuTests tests, GpuBench bench)
 {
@@ -235,7 +238,7 @@ gpu_run(const GpuRun *run, GpuTests tests, GpuBench bench)
 	return unit_done();
 }
 
-/* main() of the tests of the backend, which get a session */
+/* main() of tests of the backend, which need a session */
 static inline int
 backend_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 {
@@ -257,7 +260,7 @@ backend_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 	return gpu_run(&run, tests, bench);
 }
 
-/* main() of the tests of kernels by themselves, which need just a device */
+/* main() of tests of single kernels, which need only a device */
 static inline int
 kernels_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 {
@@ -272,7 +275,7 @@ kernels_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 	return gpu_run(&run, tests, bench);
 }
 
-/* |got - want| / scale; 0 if they are the same, infinite if it can't be told */
+/* Returns |got - want| / scale; 0 if they are equal, infinite if a NaN is among them. */
 static inline double
 scaled_error(double got, double want, double scale)
 {
@@ -283,7 +286,10 @@ scaled_error(double got, double want, double scale)
 	return error == error ? error : INFINITY;
 }
 
-/* Of the packed entries of n rows and columns, relative to the diagonal's geometric means: the largest. */
+/*
+ * Returns the largest difference of the packed entries of n rows and columns, relative to the geometric means of the
+ * diagonal's entries.
+ */
 static inline double
 matrix_error(const double *got, const double *want, int64_t n)
 {

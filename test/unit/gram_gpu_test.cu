@@ -1,7 +1,7 @@
 /*
- * gram_gpu_test.cu: the CUDA backend's Gram matrix against a reference in quadruple precision.
+ * gram_gpu_test.cu: tests the CUDA backend's Gram matrix against a reference in quadruple precision.
  *
- * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]: see gpu_harness.h. --bench=P times with P features alone.
+ * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]: see gpu_harness.h. --bench=P times only P features.
  */
 #include "../../kernels/gram.cuh"
 #include "gpu_harness.h"
@@ -62,15 +62,15 @@ result_free(Result *result)
 	free(result->lo);
 }
 
-/* How rows are sent. */
+/* How run_gram() sends rows */
 typedef struct Sending
 {
 	bool		single;
-	bool		ragged;			/* in pieces of changing sizes, some empty */
+	bool		ragged;			/* in calls of changing sizes, some empty */
 	bool		pinned;
 } Sending;
 
-/* Sends rows in pieces of piece_nbytes, which are also the job's blocks. The result starts out as NaN. */
+/* Sends rows in calls of piece_nbytes, which are also the job's blocks. The result starts as NaN. */
 static Result
 run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t piece_nbytes, Sending how)
 {
@@ -119,7 +119,7 @@ check_shape(GrSession *session, int nfeatures, int64_t nrows, Pattern pattern)
 	for (int s = 0; s < COUNT(block_sizes); s++)
 		for (int ragged = 0; ragged < 2; ragged++)
 		{
-			/* a launch a row proves nothing more for many rows */
+			/* with many rows, a launch per row proves nothing more */
 			if (nrows * (int64_t) row_nbytes / (int64_t) block_sizes[s] > 600 && nrows > 64)
 				continue;
 
@@ -129,7 +129,7 @@ check_shape(GrSession *session, int nfeatures, int64_t nrows, Pattern pattern)
 
 			repeatable = repeatable && same_bits(&first, &second, nfeatures);
 			counted = counted && first.times.bytes_to_device == (int64_t) row_nbytes * nrows;
-			/* NaN, an entry never written, counts as infinite */
+			/* NaN, an entry that was never written, counts as infinite */
 			worst = fmax(worst, first.ok ? gram_reference_error(rows, nrows, nfeatures, first.hi, first.lo) : INFINITY);
 			result_free(&first);
 			result_free(&second);
@@ -156,14 +156,14 @@ check_shapes(GrSession *session, bool quick)
 			int			p = quick ? quick_features[f] : features[f];
 			int64_t		n = quick ? quick_rows[r] : rows[r];
 
-			/* all patterns where the reference is cheap, else one after another */
+			/* all patterns if the reference is cheap, else one after another */
 			if (!quick && p <= 33 && n > 2)
 				for (int pattern = 0; pattern < NPATTERNS; pattern++)
 					check_shape(session, p, n, (Pattern) pattern);
 			else
 				check_shape(session, p, n, (Pattern) ((f + r) % NPATTERNS));
 		}
-	/* either side of where the layout changes, and squares */
+	/* either side of a change of the layout, and squares */
 	check_shape(session, 510, quick ? 9 : 150, OFFSET);
 	check_shape(session, 511, quick ? 9 : 150, SCALES);
 	check_shape(session, 640, quick ? 17 : 333, CANCELING);
@@ -171,7 +171,7 @@ check_shapes(GrSession *session, bool quick)
 		check_shape(session, 2001, 40, UNIFORM);
 }
 
-/* float4 features sent as such give the bits that they give as float8. */
+/* Checks that float4 features sent as such give the bits that they give as float8. */
 static void
 check_single(GrSession *session)
 {
@@ -189,7 +189,7 @@ check_single(GrSession *session)
 				rows[r * (p + 1) + j] = (float) rows[r * (p + 1) + j];
 		for (int k = 0; k < COUNT(how); k++)
 		{
-			/* as many rows a block and a piece, whatever they are sent as */
+			/* the number of rows per block and call is the same for both types */
 			size_t		piece_nbytes = 100 * gr_row_nbytes(gr_plain_shape(p));
 
 			results[k] = run_gram(session, rows, nrows, p, piece_nbytes, how[k]);
@@ -204,7 +204,7 @@ check_single(GrSession *session)
 	}
 }
 
-/* Adds nrows rows to a job in pieces of 700; false if that failed. */
+/* Adds nrows rows to a job in calls of 700; false if that failed. */
 static bool
 send_all(GrSink *gram, const double *rows, int64_t nrows, int ncols, GrError *err)
 {
@@ -216,8 +216,8 @@ send_all(GrSink *gram, const double *rows, int64_t nrows, int ncols, GrError *er
 }
 
 /*
- * Rows less a shift, where that is exact, give the bits of the differences; also a job that begins anew after it was
- * finished, with another shift or none, and then nothing is left of what it summed before. Calls are counted on.
+ * Checks that rows less an exact shift give the bits of the differences; that a job which begins anew after it was
+ * finished, with another shift or none, keeps nothing of its earlier sums; and that calls are counted on.
  */
 static void
 check_shift(GrSession *session)
@@ -243,11 +243,11 @@ check_shift(GrSession *session)
 			shift[j] = j % 3 == 1 ? 0.0 : (double) (1000 + j);
 		for (int64_t k = 0; k < nrows * ncols; k++)
 		{
-			/* of 40 bits after the point, so that the sum is exact */
+			/* 40 bits after the point, so that adding the shift is exact */
 			small[k] = ldexp(rint(ldexp(small[k], 40)), -40);
 			rows[k] = small[k] + shift[k % ncols];
 		}
-		/* plain; less the shift from the beginning; then, of the same job, without one; and with one again */
+		/* without a shift; with one from the beginning; then the same job without; and with one again */
 		for (int turn = 0; turn < 4; turn++)
 		{
 			double	   *hi = sums + 2 * turn * (nbytes / sizeof(double));
@@ -287,7 +287,7 @@ check_overflow(GrSession *session)
 	int64_t		k = 0;
 	bool		as_expected = true;
 
-	rows[57 * (p + 1) + 4] = 1e200; /* z_5: its square leaves the range, its products with the others don't */
+	rows[57 * (p + 1) + 4] = 1e200; /* z_5: its square overflows, its products with others don't */
 	result = run_gram(session, rows, 100, p, 4096, Sending());
 	for (int i = 0; i < p + 2; i++)
 		for (int j = 0; j <= i; j++, k++)
@@ -339,7 +339,7 @@ check_failures(GrSession *session)
 	check(ok && gpu->sink->sent(gram, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
 	check(ok && gpu->sink->sent(gram, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
 	ok = ok && gpu->sink->send(gram, block, 100, &err);
-	gpu->sink->end(gram);		/* without finish, with work under way */
+	gpu->sink->end(gram);		/* without finish, while work is under way */
 	gpu->sink->end(NULL);
 
 	err = GrError();
@@ -349,7 +349,7 @@ check_failures(GrSession *session)
 	gpu->device->close(NULL);
 }
 
-/* A second session comes and goes; the first must not notice. */
+/* Checks that one session doesn't notice another one that comes and goes. */
 static void
 check_sessions(GrSession *session)
 {
@@ -382,13 +382,13 @@ typedef struct BenchShape
 #define NREPEATS 5
 #define PINNED_NBYTES ((size_t) 256 << 20)
 
-/* All rows on the device, launched in blocks of about block_nbytes (0: at once). */
+/* Times the kernel over rows on the device, in launches of about block_nbytes (0: one launch). */
 static double
 kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, size_t block_nbytes, bool shifted)
 {
 	int64_t		row_nbytes = (int64_t) sizeof(double) * plan->shape.ncols;
 	int64_t		block_nrows = block_nbytes == 0 ? nrows : (int64_t) block_nbytes / row_nbytes;
-	/* a row does for a shift */
+	/* any row serves as a shift */
 	const double *shift = shifted ? rows : NULL;
 
 	return median_ms(NREPEATS, [=]()
@@ -399,7 +399,7 @@ kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t n
 	});
 }
 
-/* nbytes from pinned memory to the device, in pieces of the pinned buffer's size. */
+/* Times a copy of nbytes from pinned memory to the device, in calls of the pinned buffer's size. */
 static double
 copy_ms(double *device, const double *pinned, size_t nbytes)
 {
@@ -413,8 +413,8 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 }
 
 /*
- * The whole backend, wall time, from pinned rows that are sent in pieces over and over: what is left when reading rows
- * costs nothing.
+ * Returns the wall time in ms of the whole backend over pinned rows that are sent in pieces over and over: the time of
+ * a query whose rows cost nothing to read.
  */
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
@@ -469,7 +469,7 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 	device_free(partials);
 }
 
-/* Prints a table, times in ms; the rows are random numbers repeated every 256 MB. */
+/* Prints a table of times in ms; the random rows repeat every 256 MB. */
 static bool
 run_bench(const GpuRun *run)
 {

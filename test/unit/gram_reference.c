@@ -1,5 +1,5 @@
 /*
- * gram_reference.c: see gram_reference.h. Rows of entries are dealt out to threads, as quadruple precision is slow.
+ * gram_reference.c: see gram_reference.h. Quadruple precision is slow, so threads share the rows of the triangle.
  */
 #include "gram_reference.h"
 

@@ -1,6 +1,6 @@
 /*
- * gram_reference.h: an independent Gram matrix in quadruple precision, for the tests. Apart, as nvcc doesn't take
- * __float128.
+ * gram_reference.h: an independent Gram matrix in quadruple precision, for the tests. A header of its own, as nvcc
+ * doesn't accept __float128.
  */
 #ifndef GPUREG_GRAM_REFERENCE_H
 #define GPUREG_GRAM_REFERENCE_H
@@ -8,7 +8,7 @@
 #include <float.h>
 #include <stdint.h>
 
-/* 113 bits: long double where it has them (64-bit Arm), else gcc's own type */
+/* 113 bits: long double where it is that long (64-bit Arm), else gcc's type */
 #if LDBL_MANT_DIG == 113
 typedef long double Quad;
 #elif !defined(__CUDACC__)
@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 /*
- * The largest |hi + lo - g| / (sum over rows of |z_i z_j|) over the entries of the packed triangle, q = nfeatures + 2;
- * g is the sum in quadruple precision; 0 where both are 0, infinite where an entry isn't finite.
+ * Returns the largest |hi + lo - g| / (sum over rows of |z_i z_j|) over the packed triangle's entries, q = nfeatures +
+ * 2. g is the sum in quadruple precision. An entry counts 0 if both sums are 0, and infinite if it isn't finite.
  */
 extern double gram_reference_error(const double *rows, int64_t nrows, int nfeatures, const double *hi,
 								   const double *lo);

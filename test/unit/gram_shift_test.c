@@ -1,6 +1,6 @@
 /*
- * gram_shift_test.c: shifts that are chosen, borne or dropped, and sums about one made sums about another, against
- * quadruple precision.
+ * gram_shift_test.c: tests how shifts are chosen, kept or dropped, and sums about one shift made sums about another,
+ * against quadruple precision.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "gram_reference.h"
 #include "unit.h"
 
-/* 2^-98: some hundred roundings of 2^-105 */
+/* 2^-98: a hundred roundings of 2^-105 or so */
 #define TOLERANCE 3.2e-30
 #define MAX_P 9
 #define MAX_COLS (MAX_P + 1)
@@ -26,14 +26,16 @@ typedef struct State
 	double		shift[MAX_COLS];
 } State;
 
-/* in (-1, 1), all bits in use */
+/* Returns a number in (-1, 1) with all bits in use. */
 static double
 uniform(void)
 {
 	return 2.0 * ((double) random() + (double) random() / 2147483648.0) / 2147483648.0 - 1.0;
 }
 
-/* Column j: about 10^(j + 2), spread 1, all bits in use; every third about 0 */
+/*
+ * Makes rows whose column j is about 10^(j + 2) with a spread of 1 and all bits in use; every third column is about 0.
+ */
 static double *
 offset_rows(int64_t nrows, int ncols)
 {
@@ -46,8 +48,8 @@ offset_rows(int64_t nrows, int ncols)
 }
 
 /*
- * The largest |hi + lo - g| / size over the triangle; g: the sum in quadruple precision of rows less the state's shift;
- * size: that of |z_i z_j|
+ * Returns the largest |hi + lo - g| / size over the triangle. g: the sum in quadruple precision of rows less the
+ * state's shift; size: the sum of |z_i z_j|.
  */
 static double
 state_error(const State *state, const double *rows, int64_t nrows, int p)
@@ -86,7 +88,7 @@ gram_of(State *state, int p)
 	return (GrGram) {.hi = state->hi,.lo = state->lo,.shift = state->shift,.nfeatures = p};
 }
 
-/* As an aggregate does it, in batches: the first chooses the shift, later ones may narrow it. */
+/* Adds rows in batches like an aggregate: the first batch chooses the shift, later ones may drop columns from it. */
 static void
 add_rows(State *state, const double *rows, int64_t nrows, int p, int64_t batch)
 {
@@ -144,8 +146,8 @@ test_choose(void)
 }
 
 /*
- * A shift by a column's sums: near its mean, where that is far from 0 against the spread, and a multiple of the power
- * of two below the spread; the mean itself where there is none.
+ * Checks a shift chosen from a column's sums: near its mean if that is far from 0 against the spread, and a multiple of
+ * the power of two below the spread; the mean itself without a spread.
  */
 static void
 test_by_sums(void)
@@ -154,7 +156,7 @@ test_by_sums(void)
 	{
 		double		mean;
 		double		spread;
-		double		unit;		/* of the shift; 0: there is none */
+		double		unit;		/* of the shift; 0: no shift */
 	}			columns[] = {
 		{1000, 1, 1}, {1000.3, 40, 32}, {-1e6, 1e-3, 0x1p-10}, {1e5, 700, 512}, {3e-5, 1e-9, 0x1p-30}, {5, 1, 0},
 		{0, 1, 0}, {7, 0, 7}
@@ -170,7 +172,7 @@ test_by_sums(void)
 		double		unit = columns[k].unit;
 		bool		any;
 
-		/* of that mean and spread, as many below it as above */
+		/* columns of that mean and spread, half of the values above the mean */
 		for (int r = 0; r < 100; r++)
 		{
 			values[2 * r] = columns[k].mean + (r % 2 ? 1 : -1) * columns[k].spread;
@@ -185,7 +187,7 @@ test_by_sums(void)
 	}
 }
 
-/* Differences are exact or not as quadruple precision, which holds all of these, says. */
+/* Checks whether differences are exact against quadruple precision, which holds all of these. */
 static void
 test_exact(void)
 {
@@ -221,7 +223,10 @@ test_exact(void)
 	}
 }
 
-/* Sums about a shift are as good as sums of the differences; the same bits on all vectors; none where there is none. */
+/*
+ * Checks that sums about a shift are as good as sums of the differences, have the same bits on all vectors, and that a
+ * shift of 0 is none.
+ */
 static void
 test_sums(void)
 {
@@ -262,7 +267,7 @@ test_sums(void)
 	}
 }
 
-/* There and back; to others' shifts */
+/* Moves sums to a shift beside theirs, and to none. */
 static void
 test_translate(void)
 {
@@ -292,8 +297,8 @@ test_translate(void)
 }
 
 /*
- * States of parts, cut anywhere and merged in any order, hold the same sums. kind 1: one part has a column of another
- * offset; 2: wide values
+ * Checks that states of parts, cut anywhere and merged in any order, hold the same sums. kind 0: plain; 1: one part has
+ * a column of another offset; 2: wide values.
  */
 static void
 test_merge(int kind)
@@ -312,7 +317,7 @@ test_merge(int kind)
 
 		for (int64_t part = 0; part < nparts; part++)
 		{
-			/* 7919 is a prime: odd turns take the parts in another order */
+			/* 7919 is a prime, so odd turns take the parts in another order */
 			int64_t		at = turn % 2 ? (part * 7919) % nparts : part;
 			int64_t		first = at * nrows / nparts;
 			int64_t		end = (at + 1) * nrows / nparts;
@@ -357,8 +362,8 @@ test_merge_nothing(void)
 }
 
 /*
- * A backend's job over blocks: row 250 has a value that its column's shift doesn't suit, row 251 another's, and the
- * response's
+ * Checks a backend's job over blocks. outliers: row 250 has a value that its column's shift doesn't suit, row 251
+ * another in another column, and the response's.
  */
 static void
 test_job(bool single, bool outliers)
@@ -440,7 +445,9 @@ test_cancel(void)
 	free(room);
 }
 
-/* A job hears of it, too, where it moves its sums to another shift: here at the row that doesn't suit the first. */
+/*
+ * Checks that a job is canceled while it moves its sums to another shift, here at the row that doesn't suit the first.
+ */
 static void
 test_job_canceled(void)
 {

@@ -1,5 +1,6 @@
 /*
- * gram_subset_test.c: Gram matrices of some columns, taken from that of all, against sums over the rows of these alone.
+ * gram_subset_test.c: tests Gram matrices of some columns, taken from the matrix of all, against sums over the rows of
+ * these columns alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "gram_reference.h"
 #include "unit.h"
 
-/* 2^-98: some hundred roundings of 2^-105 */
+/* 2^-98: a hundred roundings of 2^-105 or so */
 #define TOLERANCE 3.2e-30
 #define NCOLUMNS 7
 #define NROWS 1000
@@ -30,7 +31,7 @@ triangle_of(Gram *gram)
 
 static double rows[NROWS][NCOLUMNS];
 
-/* Whole numbers, whose sums are exact, or such as have all bits in use and sums that cancel */
+/* Draws integers, whose sums are exact, or numbers with all bits in use whose sums cancel. */
 static void
 make_rows(bool whole)
 {
@@ -40,7 +41,7 @@ make_rows(bool whole)
 				2.0 * ((double) random() + (double) random() / 2147483648.0) / 2147483648.0 - 1.0;
 }
 
-/* The matrix of columns of the rows, the last of which is the response, less a shift of each */
+/* Sums the matrix of some columns of the rows, the last of which is the response, less a shift per column. */
 static void
 sum_columns(Gram *gram, const int *columns, int n, const double *shift)
 {
@@ -61,7 +62,7 @@ sum_columns(Gram *gram, const int *columns, int n, const double *shift)
 	free(scratch);
 }
 
-/* Any columns in any order */
+/* Chooses any columns in any order; returns how many. */
 static int
 choose_columns(int *columns)
 {
@@ -80,7 +81,7 @@ choose_columns(int *columns)
 	return n;
 }
 
-/* The largest difference from sums in quadruple precision, in units of the sum of sizes */
+/* Returns the largest difference from sums in quadruple precision, relative to the sums of magnitudes. */
 static double
 subset_error(const Gram *gram, const int *columns, int n)
 {
@@ -150,7 +151,7 @@ test_subsets(bool whole, bool shifted)
 		  "numbers", shifted ? ", shifted" : "", nother, worst);
 }
 
-/* A pass's sums have the matrix in them. */
+/* Checks that a pass's sums contain the matrix. */
 static void
 test_pass(void)
 {

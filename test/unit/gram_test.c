@@ -1,5 +1,5 @@
 /*
- * gram_test.c: the CPU's Gram kernels against quadruple precision, and double-double arithmetic against it.
+ * gram_test.c: tests the CPU's Gram kernels and double-double arithmetic against quadruple precision.
  */
 #include <float.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "gram_reference.h"
 #include "unit.h"
 
-/* 2^-98: some hundred roundings of 2^-105 */
+/* 2^-98: a hundred roundings of 2^-105 or so */
 #define TOLERANCE 3.2e-30
 
 static double
@@ -20,7 +20,7 @@ uniform(void)
 	return 2.0 * ((double) random() + 0.5) / 2147483648.0 - 1.0;
 }
 
-/* kind 0: uniform in (-1, 1); 1: a mean of 1e6; 2: magnitudes from 1e-6 to 1e6 */
+/* Makes random rows. kind 0: uniform in (-1, 1); 1: a mean of 1e6; 2: magnitudes from 1e-6 to 1e6. */
 static double *
 random_rows(int64_t nrows, int ncols, int kind)
 {
@@ -104,7 +104,7 @@ test_merge(void)
 	free(a);
 }
 
-/* Entries of all sizes, of either sign, that cancel or don't, in numbers that leave every rest of a vector */
+/* Draws entries of all sizes and either sign, which cancel or don't, in lengths that leave every rest of a vector. */
 static void
 test_merge_bits(void)
 {
@@ -171,7 +171,7 @@ test_overflow(void)
 	check(!gr_gram_finite(hi, 2, &column) && column == 1, "squares that overflow name their column");
 }
 
-/* gr_dd_minus_dot() against quadruple precision, by lengths, and the same bits on all vectors */
+/* Checks gr_dd_minus_dot() against quadruple precision, by lengths, and that all vectors give the same bits. */
 static void
 test_dot(void)
 {
@@ -216,7 +216,7 @@ test_dot(void)
 	check(same, "dot product: the same bits on vectors of 8, 4 and 1");
 }
 
-/* |a op b - exact| / |exact| over random double-doubles, in units of 2^-106 */
+/* Returns the largest |a op b - exact| / |exact| over random double-doubles, in units of 2^-106. */
 static void
 test_dd(void)
 {
@@ -243,21 +243,21 @@ test_dd(void)
 				worst[op] = INFINITY;
 		}
 	}
-	/* bounds of Joldes, Muller and Popescu (2017), u = 2^-53, and quadruple precision's own rounding */
+	/* bounds of Joldes, Muller and Popescu (2017), u = 2^-53, plus quadruple precision's own rounding */
 	check(worst[0] < 3.1 * 0x1p-106 + 0x1p-112, "sum: %.3g", worst[0]);
 	check(worst[1] < 4.1 * 0x1p-106 + 0x1p-112, "product: %.3g", worst[1]);
 	check(worst[2] < 15.1 * 0x1p-106 + 0x1p-112, "quotient: %.3g", worst[2]);
 	check(worst[3] < 2.1 * 0x1p-106 + 0x1p-112, "product with a double: %.3g", worst[3]);
 }
 
-/* The CPU's job asks the host while it computes, within a row of blocks too; it comes to the same bits. */
+/* Checks that the CPU's job polls while it computes, also within a row of blocks, and gives the same bits. */
 static void
 test_polls(bool single)
 {
 	int			p = 500;
 	int64_t		nrows = 200;
 	size_t		n = (size_t) gr_triangle(p + 2);
-	double	   *rows = random_rows(nrows, p + 2, 0);	/* bytes for either kind */
+	double	   *rows = random_rows(nrows, p + 2, 0);	/* enough bytes for either kind */
 	double	   *sums[2] = {malloc(2 * n * sizeof(double)), malloc(2 * n * sizeof(double))};
 	Stopper		stopper = {.stop_at = INT_MAX};
 	GrHost		host = {stop, &stopper};

@@ -1,5 +1,5 @@
 /*
- * inference_test.c: the distribution functions against test/data/inference.csv, and their domains.
+ * inference_test.c: tests the distribution functions against test/data/inference.csv, and at the ends of their domains.
  *
  * Usage: inference_test [csv]. A check covers one function and one band of values.
  */
@@ -19,7 +19,7 @@ typedef enum Function
 	F_UPPER,
 	NORMAL_TWO_SIDED,
 	NORMAL_QUANTILE,
-	/* R's functions, the lower tail and then the upper one; each probability before its quantile */
+	/* R's functions, the lower tail before the upper one, each probability before its quantile */
 	P_NORM,
 	P_NORM_UPPER,
 	Q_NORM,
@@ -45,7 +45,7 @@ static const char *const function_names[NFUNCTIONS] = {
 	"pchisq", "pchisq_upper", "qchisq", "qchisq_upper", "pf", "pf_upper", "qf", "qf_upper"
 };
 
-/* Bands of the tail probability: the value itself, or a quantile's argument; a band reaches down to its bound. */
+/* Lower bounds of the bands. A value's band follows from the tail probability, or from a quantile's argument. */
 static const double band_bounds[] = {0.5, 1e-3, 1e-30, 1e-150, 1e-290, 0.0};
 
 #define NBANDS ((int) (sizeof(band_bounds) / sizeof(band_bounds[0])))
@@ -54,7 +54,7 @@ typedef struct Band
 {
 	int			nrows;
 	double		worst;			/* relative error */
-	double		arg;			/* where that was */
+	double		arg;			/* the argument of the worst error */
 	double		df1;
 	double		df2;
 } Band;
@@ -105,7 +105,7 @@ evaluate(Function function, double arg, double df1, double df2)
 	}
 }
 
-/* Is its argument a probability? */
+/* True if the function's argument is a probability. */
 static bool
 is_quantile(Function function)
 {
@@ -121,7 +121,7 @@ find_function(const char *name)
 	return -1;
 }
 
-/* Takes one line of the table into its band; false if it isn't one. */
+/* Adds one line of the table to its band; false if the line is malformed. */
 static bool
 add_row(char *line)
 {
@@ -156,7 +156,7 @@ add_row(char *line)
 	b = &bands[function][band];
 	got = evaluate((Function) function, number[0], number[1], number[2]);
 	error = relative_error(got, number[3]);
-	/* a subnormal value is right if it is a neighbour */
+	/* a subnormal value may be off by one unit */
 	if (fabs(got - number[3]) <= 0x1p-1074)
 		error = 0.0;
 	b->nrows++;
@@ -267,7 +267,7 @@ check_domains(void)
 		  isfinite(gr_normal_upper_quantile(0x1p-1074)), "normal_upper_quantile: domain");
 }
 
-/* What R's functions are outside their domain and at its limits */
+/* Checks R's values outside a function's domain and at its limits. */
 static void
 check_limits(void)
 {

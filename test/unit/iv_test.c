@@ -1,5 +1,6 @@
 /*
- * iv_test.c: two-stage least squares and its tests, against test/data/iv_reference.py, and what can't be solved.
+ * iv_test.c: tests two-stage least squares and its tests against test/data/iv_reference.py, and cases that can't be
+ * solved.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 typedef struct Problem
 {
 	GrIvColumns columns;
-	int			order[MAX_P];	/* of the columns as the solver takes them: which of the rows' */
+	int			order[MAX_P];	/* the row's column for each of the solver's columns */
 	int			p;
 	int64_t		nrows;
 	bool		intercept;
@@ -93,10 +94,10 @@ solve(Problem *problem, const GrHost *host)
 }
 
 /*
- * The reference
+ * Reference values
  */
 
-/* Numbers in braces */
+/* Reads numbers in braces; returns how many. */
 static int
 read_list(const char *text, double *values)
 {
@@ -108,7 +109,7 @@ read_list(const char *text, double *values)
 	return n;
 }
 
-/* The rows of a set: weight, y, x; how many columns, and whether they have weights */
+/* Reads the rows of a set: weight, y, x. Returns the number of columns, and whether the set has weights. */
 static int
 read_rows(const char *dataset, double (*rows)[MAX_P + 2], int *p, bool *weighted)
 {
@@ -147,7 +148,7 @@ typedef struct Reference
 	double		values[MAX_NUMBERS];	/* NaN: missing */
 } Reference;
 
-/* The cells of a line, in place: quoted or not */
+/* Splits a line into cells, quoted or not, in place. */
 static void
 split(char *line, char **cells, int n)
 {
@@ -165,7 +166,7 @@ split(char *line, char **cells, int n)
 	}
 }
 
-/* The next case of the file, which ends where a line has another name; *pending keeps that line */
+/* Reads the next case of the file, up to a line with another name, which *pending keeps. */
 static bool
 read_case(FILE *file, char *pending, size_t size, Reference *reference)
 {
@@ -202,7 +203,7 @@ is_in(int column, const double *list, int n)
 	return false;
 }
 
-/* Exogenous columns first, then the instruments, then the endogenous ones */
+/* Orders the columns for the solver: exogenous ones first, then the instruments, then the endogenous ones. */
 static void
 order_columns(Problem *problem, const Reference *reference)
 {
@@ -221,7 +222,7 @@ order_columns(Problem *problem, const Reference *reference)
 	problem->columns.nendogenous = reference->nendogenous;
 }
 
-/* The place of term k, in the order of the columns, among the solver's */
+/* Returns where the solver has term k of the rows' order. */
 static int
 place_of(const Problem *problem, int k)
 {
@@ -314,7 +315,7 @@ test_reference(void)
 			m = problem.fit.nterms;
 			fit_error = worst_fit(&problem, reference.values);
 			test_error = worst_test(&problem, reference.values + m + m * m + 3);
-			/* where values are 1e10 times as far from 0 as apart, only their shift keeps the digits */
+			/* with values 1e10 times as far from 0 as apart, only a shift keeps the digits */
 			far = strncmp(reference.name, "far", 3) == 0 && !(shifted && problem.intercept);
 			check(ok && fit_error < (far ? 1e-9 : 2e-15) && test_error < (far ? 1e-9 : 1e-13), "%s%s: %.1e, tests %.1e",
 				  reference.name, shifted ? ", about a shift" : "", fit_error, test_error);
@@ -325,10 +326,10 @@ test_reference(void)
 }
 
 /*
- * What can't be solved, and what loses a term
+ * Cases that can't be solved, or lose a term
  */
 
-/* 40 rows of y and p columns: whole numbers, so that sums of columns are exact */
+/* Makes 40 rows of y and p columns of integers, so that sums of columns are exact. */
 static void
 draw_rows(double (*rows)[MAX_P + 2], int p)
 {
@@ -370,7 +371,7 @@ test_rank(void)
 	problem = drawn_problem(rows, columns_of(4, 0, 1));
 	check(solve(&problem, NULL) && !problem.fit.identified, "no instrument");
 
-	/* column 2, an instrument, is a combination of the other, of column 0 and the ones */
+	/* column 2, an instrument, is a combination of the other instrument, column 0 and the ones */
 	for (int r = 0; r < 40; r++)
 		rows[r][2 + 2] = 3 * rows[r][2 + 1] - 2 * rows[r][2] + 5;
 	problem = drawn_problem(rows, columns_of(1, 2, 2));
@@ -388,7 +389,7 @@ test_rank(void)
 		  isnan(problem.coef[3]) && isnan(problem.vcov[3]) && isnan(problem.first_stage[1].statistic) &&
 		  memcmp(coef, problem.coef, sizeof(coef)) == 0, "a collinear endogenous regressor");
 
-	/* ... and now the instrument is the endogenous regressor itself: what OLS gives, without a test */
+	/* the instrument is the endogenous regressor itself: OLS's results, without a test */
 	for (int r = 0; r < 40; r++)
 		rows[r][2 + 1] = rows[r][2 + 4];
 	problem = drawn_problem(rows, columns_of(1, 3, 1));
@@ -397,7 +398,7 @@ test_rank(void)
 		  "an endogenous regressor in the instruments' span");
 }
 
-/* Matrices that are none of products, as a state from a caller may have */
+/* Checks matrices that no rows can give, as a caller's state may have. */
 static void
 test_any_matrix(void)
 {

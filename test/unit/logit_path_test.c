@@ -1,7 +1,7 @@
 /*
- * logit_path_test.c: elastic nets of a logistic regression: the conditions of a minimum in long double, how many passes
- * a path takes, separated rows, rows far from 0, and what isn't to be fitted. Coefficients against 60 digits:
- * test/sql/enet_logit.sql.
+ * logit_path_test.c: tests elastic nets of a logistic regression: the conditions of a minimum in long double, the
+ * number of passes of a path, separated rows, rows far from 0, and invalid arguments. test/sql/enet_logit.sql compares
+ * coefficients with 60 digits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,10 @@ uniform(void)
 	return 2.0 * (double) random() / 2147483648.0 - 1.0;
 }
 
-/* Columns that each have much of the one before, about a place; the logit is a sum of every third, times a size */
+/*
+ * Makes columns about a center that each share much with the one before; the logit is a sum of every third, times a
+ * size.
+ */
 static void
 make_problem(int p, int64_t nrows, double share, double place, double size)
 {
@@ -47,7 +50,7 @@ make_problem(int p, int64_t nrows, double share, double place, double size)
 	}
 }
 
-/* How far coefficients are from a minimum, in units of the penalty */
+/* Returns how far coefficients are from a minimum, in units of the penalty. */
 static double
 distance_from_minimum(const GrPathOptions *net, const double *coef, double lambda)
 {
@@ -190,7 +193,7 @@ check_paths(void)
 	check_path("separated", &options, 1e-4, 3);
 }
 
-/* Twice the same column: one has the coefficient, or a ridge's both */
+/* Checks a column given twice: one copy has the coefficient, or with ridge both share it. */
 static void
 check_collinear(double alpha)
 {
@@ -216,7 +219,7 @@ check_collinear(double alpha)
 	free(memory);
 }
 
-/* Without a penalty what separates rows runs off: the path says so in the end. */
+/* Checks that without a penalty the coefficients of separated rows grow without limit, and the path reports that. */
 static void
 check_separated(void)
 {
@@ -258,7 +261,7 @@ check_refused(void)
 	gr_logit_path_begin(&path, &options, memory);
 	check(!make_passes(&path, &err) && err.status == GR_INVALID, "no rows");
 	free(memory);
-	/* as much work as is worth asking the host */
+	/* enough work to poll the host */
 	make_problem(40, NROWS, 0.5, 0, 1);
 	options = options_of(0.5);
 	memory = malloc(gr_logit_path_nbytes(&options));

@@ -1,6 +1,6 @@
 /*
- * logreg_driver.h: what the unit tests of logistic regression share: rows, fits over them, and what a fit must satisfy,
- * computed independently in long double.
+ * logreg_driver.h: shared by the unit tests of logistic regression: rows, fits over them, and the conditions that a fit
+ * must satisfy, computed independently in long double.
  */
 #ifndef GPUREG_LOGREG_DRIVER_H
 #define GPUREG_LOGREG_DRIVER_H
@@ -12,8 +12,8 @@
 #include "compute/linalg/basis.h"
 #include "unit.h"
 
-#define TERMS_MAX 41			/* of the independent inverse */
-#define PASSES_MAX 400			/* of which the trace is kept */
+#define TERMS_MAX 41			/* most terms of the independent inverse */
+#define PASSES_MAX 400			/* most passes in a trace */
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -36,7 +36,7 @@ data_new(int p, int64_t nrows)
 	return data;
 }
 
-/* values: as Data has them */
+/* Makes data of values laid out as Data's rows. */
 static inline Data
 data_of(int p, int64_t nrows, const double *values)
 {
@@ -58,7 +58,7 @@ row_of(const Data *data, int64_t r)
 	return data->rows + r * (data->p + 1);
 }
 
-/* in (-1, 1), with all 53 bits */
+/* Returns a number in (-1, 1) with all 53 bits. */
 static inline double
 uniform(void)
 {
@@ -73,7 +73,7 @@ whole(int from, int to)
 	return from + (int) (random() % (to - from + 1));
 }
 
-/* Features in (-1, 1), or multiples of 1/1024 there; a response that goes with them, but not too closely. */
+/* Makes features in (-1, 1), or multiples of 1/1024 there, and a response that depends on them loosely. */
 static inline Data
 random_data(int p, int64_t nrows, bool dyadic)
 {
@@ -94,7 +94,7 @@ random_data(int p, int64_t nrows, bool dyadic)
 	return data;
 }
 
-/* A copy whose feature j is x scale + offset */
+/* Copies the data with feature j as x scale + offset. */
 static inline Data
 data_moved(const Data *from, double scale, double offset)
 {
@@ -122,18 +122,18 @@ defaults(const Data *data)
 	return options;
 }
 
-/* A fit and what was seen on the way; fit lies in memory of exactly the size asked for. */
+/* A fit and its trace; fit lies in memory of exactly the size asked for. */
 typedef struct Run
 {
 	void	   *memory;
 	GrGlmFit *fit;
 	bool		ok;
-	bool		changed;		/* the rows' basis was */
+	bool		changed;		/* the rows' basis was changed */
 	GrError		err;
 	int			npasses;
-	int			nfaces;			/* passes of FACE among them */
+	int			nfaces;			/* passes of FACE */
 	int			nkept;
-	int			iteration[PASSES_MAX];	/* of the other passes, the first PASSES_MAX */
+	int			iteration[PASSES_MAX];	/* of passes other than FACE, the first PASSES_MAX */
 	double		deviance[PASSES_MAX];
 } Run;
 
@@ -143,7 +143,7 @@ run_free(Run *run)
 	free(run->memory);
 }
 
-/* The pass over rows from .. to - 1 */
+/* Makes the pass over rows from .. to - 1. */
 static inline void
 pass_over(const Data *data, const GrPass *pass, double *sums, int64_t from, int64_t to)
 {
@@ -153,7 +153,7 @@ pass_over(const Data *data, const GrPass *pass, double *sums, int64_t from, int6
 	free(scratch);
 }
 
-/* The pass in nparts parts, one of them empty, each summed by itself, and merged */
+/* Makes the pass in nparts parts, one of them empty, each summed by itself, and merges the sums. */
 static inline void
 pass_in_parts(const Data *data, const GrPass *pass, double *sums, int nparts)
 {
@@ -172,7 +172,7 @@ pass_in_parts(const Data *data, const GrPass *pass, double *sums, int nparts)
 	free(part);
 }
 
-/* The batch update as compute.h describes it */
+/* Updates beta by the batch formula in compute.h. */
 static inline void
 ascend(const Data *data, GrGlmFit *fit)
 {
@@ -265,14 +265,14 @@ std_error(const GrGlmFit *fit, int k)
 	return sqrt(fit->vcov[k * fit->nterms + k]);
 }
 
-/* Did it converge on a finite estimate of every term? */
+/* True if the fit converged on a finite estimate of every term. */
 static inline bool
 regular(const Run *run)
 {
 	return run->ok && run->fit->converged && run->fit->rank == run->fit->nterms && run->fit->nseparated == 0;
 }
 
-/* The largest difference of coefficients and of standard errors, relative */
+/* Returns the largest relative difference of coefficients and of standard errors. */
 static inline double
 difference(const GrGlmFit *a, const GrGlmFit *b)
 {
@@ -285,7 +285,7 @@ difference(const GrGlmFit *a, const GrGlmFit *b)
 }
 
 /*
- * What a fit must satisfy, in long double, which is an independent computation
+ * Conditions that a fit must satisfy, in long double, by code that shares nothing with the fit
  */
 
 static inline long double
@@ -294,7 +294,7 @@ term(const double *row, int k, bool intercept)
 	return intercept ? k == 0 ? 1 : row[k - 1] : row[k];
 }
 
-/* mu of a row at coef, whose NaNs count as 0 */
+/* Returns a row's mu at coef; NaNs in coef count as 0. */
 static inline long double
 mean_at(const Data *data, const double *row, const double *coef, bool intercept)
 {
@@ -307,7 +307,7 @@ mean_at(const Data *data, const double *row, const double *coef, bool intercept)
 	return 1 / (1 + expl(-eta));
 }
 
-/* The largest component of the penalised gradient at coef, relative to the magnitudes of what is summed */
+/* Returns the largest component of the penalised gradient at coef, relative to the magnitudes of its terms. */
 static inline double
 score_error(const Data *data, const double *coef, bool intercept, double l2)
 {
@@ -368,7 +368,7 @@ invert(long double *a, int n)
 	}
 }
 
-/* The inverse of the Hessian at coef, and, where step isn't NULL, the Newton step from there */
+/* Computes the inverse of the Hessian at coef, and, unless step is NULL, the Newton step from there. */
 static inline void
 reference_step(const Data *data, const double *coef, bool intercept, double l2, long double *inverse, long double *step)
 {
@@ -402,7 +402,7 @@ reference_step(const Data *data, const double *coef, bool intercept, double l2, 
 	}
 }
 
-/* The largest error of vcov, in units of the two standard errors */
+/* Returns the largest error of vcov, in units of the two standard errors. */
 static inline double
 vcov_error(const Data *data, const GrGlmFit *fit, bool intercept, double l2)
 {

@@ -1,5 +1,5 @@
 /*
- * logreg_test.c: logistic regression, against answers known in closed form and in long double.
+ * logreg_test.c: tests logistic regression against answers known in closed form and in long double.
  */
 #include <float.h>
 
@@ -9,11 +9,11 @@
  * Known answers
  */
 
-/* A 2 x 2 table: logits of proportions, and the standard errors by Woolf's formula */
+/* Checks 2 x 2 tables: logits of proportions, and standard errors by Woolf's formula. */
 static void
 test_tables(void)
 {
-	/* x = 1: y = 1, y = 0; x = 0: y = 1, y = 0 */
+	/* counts of (x = 1: y = 1, y = 0; x = 0: y = 1, y = 0) */
 	static const int tables[][4] = {{3, 7, 2, 9}, {1, 999, 500, 3}, {5, 5, 5, 5}, {1, 1, 1, 2}, {400, 100, 900, 600},
 		{1, 1000, 1, 2}};
 
@@ -55,7 +55,7 @@ test_tables(void)
 	}
 }
 
-/* 5 of 13 by a column of ones without an intercept, and with one and a column that adds nothing */
+/* Fits 5 of 13 by a column of ones without an intercept, and with one and a column that adds nothing. */
 static void
 test_intercept_only(void)
 {
@@ -102,7 +102,7 @@ static const double fourteen[14][3] = {
 	{2.75, -0.5, 0}, {-2.25, 2.5, 1}, {4, 3, 1}, {0.25, -3, 0}, {1.5, 0.75, 1}, {-0.5, 1.25, 0}
 };
 
-/* solved with 60 digits */
+/* Checks fits that were solved with 60 digits. */
 static void
 test_solved(void)
 {
@@ -113,7 +113,7 @@ test_solved(void)
 		double		l2;
 		double		coef[3];
 		double		errors[3];
-		double		covariance; /* of the first two */
+		double		covariance; /* of the first two coefficients */
 		double		deviance;
 	}			cases[] = {
 		{"intercept", true, 0, {-0.9660214511609125, -0.0088699759403389118, 0.93060012453578177},
@@ -136,7 +136,7 @@ test_solved(void)
 		run = run_fit(&data, &options);
 		for (int k = 0; k < run.fit->nterms; k++)
 		{
-			/* an estimate near 0 against its standard error */
+			/* an estimate near 0 is compared relative to its standard error */
 			double		size = fmax(fabs(cases[c].coef[k]), cases[c].errors[k]);
 
 			worst = fmax(worst, fmax(fabs(run.fit->coef[k] - cases[c].coef[k]) / size,
@@ -193,7 +193,7 @@ test_score_equations(void)
 	}
 }
 
-/* x + 1e9 has the same slopes, and x 1e6 the same path */
+/* Checks that x + 1e9 gives the same slopes, and x 1e6 the same iterations. */
 static void
 test_units(void)
 {
@@ -237,7 +237,7 @@ test_units(void)
 	data_free(&far);
 }
 
-/* Data on which Newton's full step overshoots, found by trying; the deviance falls all the same. */
+/* Checks data on which Newton's full step overshoots, found by trying: the deviance must fall in every iteration. */
 static void
 test_halving(void)
 {
@@ -254,7 +254,7 @@ test_halving(void)
 
 	for (int k = 1; k < run.nkept; k++)
 	{
-		/* the last pass of an iteration is the one whose step was taken */
+		/* the last pass of an iteration belongs to the step that was taken */
 		if (k + 1 < run.nkept && run.iteration[k + 1] == run.iteration[k])
 		{
 			nhalvings++;
@@ -272,7 +272,7 @@ test_halving(void)
 	data_free(&data);
 }
 
-/* later columns lose to earlier ones, and the others are as if they were not there */
+/* Checks that a collinear column loses to earlier ones, and that the others' estimates are those without it. */
 static void
 test_collinear(void)
 {
@@ -385,7 +385,7 @@ test_failures(void)
 	data_free(&none);
 }
 
-/* The estimates after 1, 2, 3 iterations are Newton's, and the covariances those at them. */
+/* Checks that the estimates after 1, 2 and 3 iterations are Newton's, with the covariances at these estimates. */
 static void
 test_iteration_limits(void)
 {
@@ -443,10 +443,10 @@ test_tolerance(void)
 }
 
 /*
- * The solvers that need no Hessian
+ * Solvers without a Hessian
  */
 
-/* beta = rate X'(y - 1/2) after one step from 0, with and without the caller's own ascent */
+/* Checks that one step from 0 is beta = rate X'(y - 1/2), with and without the caller's own ascent. */
 static void
 test_ascent(void)
 {
@@ -494,7 +494,7 @@ test_ascent(void)
 	data_free(&data);
 }
 
-/* By itself it chooses steps that never raise the penalised deviance, and converges, whatever the units. */
+/* Checks that ascent without a given rate never raises the penalised deviance, and converges, whatever the units. */
 static void
 test_default_rate(void)
 {
@@ -519,7 +519,7 @@ test_default_rate(void)
 			falls &= run.ok && run.nkept < PASSES_MAX;
 			for (int k = 1, last = 0; k < run.nkept; k++)
 			{
-				/* a pass that an iteration was not taken to is a trial of its line search */
+				/* further passes in the same iteration are trials of its line search */
 				if (k + 1 < run.nkept && run.iteration[k + 1] == run.iteration[k])
 					continue;
 				falls &= run.deviance[k] <= run.deviance[last] * (1 + 1e-12);
@@ -582,7 +582,7 @@ test_lbfgs(void)
 	}
 }
 
-/* More terms than Hessians are formed for, and more than rows */
+/* Fits more terms than Hessians are formed for, and more than rows. */
 static void
 test_many_features(void)
 {
@@ -610,7 +610,7 @@ test_many_features(void)
 }
 
 /*
- * A step by itself
+ * Single steps
  */
 
 typedef struct Step
@@ -622,7 +622,7 @@ typedef struct Step
 	double		vcov[TERMS_MAX * TERMS_MAX];
 } Step;
 
-/* beta: of all nfeatures + 1 terms; NaN for one to leave out */
+/* Makes a Newton step. beta: all nfeatures + 1 terms; NaN leaves a term out. */
 static void
 make_step(const Data *data, const double *beta, bool intercept, double l2, Step *result)
 {
@@ -650,7 +650,7 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 	free(workspace);
 }
 
-/* Steps from 0 until one is as good as none: the fit's answer */
+/* Checks that steps from 0, repeated until one changes nothing, give the fit's answer. */
 static void
 test_steps(void)
 {
@@ -693,7 +693,7 @@ test_steps(void)
 	}
 }
 
-/* A state's sums may be made up: a number of rows that can't be counted is the largest that can. */
+/* Checks sums of a made-up state, whose number of rows is too large to count: the largest number is reported. */
 static void
 test_most_rows(void)
 {
@@ -729,7 +729,7 @@ test_most_rows(void)
 	data_free(&data);
 }
 
-/* A term whose beta is NaN is not there; the others are as without it. */
+/* Checks that a term whose beta is NaN is left out, and the others are as without it. */
 static void
 test_step_without_term(void)
 {

@@ -1,6 +1,6 @@
 /*
- * many_derive_test.c: rows derived from rows that were dealt to several sinks are those derived from one, and what was
- * dealt is read again in its order; which row is said to be bad; what is left when a derivation is.
+ * many_derive_test.c: tests that rows derived from rows in several sinks are those derived from one, that rows are read
+ * back in the order sent, which row an error names, and that a failed derivation leaves nothing.
  */
 #include "compute/backend/sink_many.h"
 
@@ -22,7 +22,7 @@ keep(const GrSinkOps *ops, int nparts, const double *rows, int64_t nrows, int nc
 	GrSink	   *sink = NULL;
 	bool		ok = gr_many_begin(&parts, &options, &sink, err);
 
-	/* pieces of several lengths, so that parts have different numbers of rows */
+	/* calls of several lengths, so that parts have different numbers of rows */
 	for (int64_t done = 0, n; ok && done < nrows; done += n)
 	{
 		n = PIECE + (done / PIECE) % 7;
@@ -32,7 +32,7 @@ keep(const GrSinkOps *ops, int nparts, const double *rows, int64_t nrows, int nc
 	return sink;
 }
 
-/* Exact sums of a gaussian pass over rows of a shape; the caller's to free */
+/* Returns exact sums of a gaussian pass over rows of a shape; the caller frees them. */
 static double *
 sums_of(GrSink *sink, GrRowShape shape)
 {
@@ -51,7 +51,7 @@ sums_of(GrSink *sink, GrRowShape shape)
 	return sums;
 }
 
-/* The largest difference of two packed triangles in double-double, by the diagonal of the one */
+/* Returns the largest difference of two packed triangles in double-double, relative to the diagonal of the first. */
 static double
 triangle_error(const double *got, const double *want, int64_t order)
 {
@@ -126,7 +126,7 @@ test_sample(const Sample *sample, int nparts, int nrows)
 	free_blocks();
 }
 
-/* What was sent is read in the order in which it was, wherever the pieces lie. */
+/* Checks that rows are read in the order in which they were sent, whichever sink has them. */
 static void
 test_read(int nparts, int nrows)
 {
@@ -162,7 +162,7 @@ test_read(int nparts, int nrows)
 	free(got);
 }
 
-/* Two parts have a row that is bad: it is always the first part's that is said to be. */
+/* Checks that of two parts with a bad row, the first part's row is the one reported. */
 static void
 test_bad_rows(void)
 {
@@ -189,7 +189,7 @@ test_bad_rows(void)
 
 		const GrDeriveTask task = {d, rules, &sink, turn % 2 == 0 ? &derived : NULL, &counts};
 
-		/* the last call is the first part's, as calls are odd in number */
+		/* the last call is the first part's, as the number of calls is odd */
 		nwrong += gr_sink_many.derive(kept, &task, NULL, &err) ||
 			err.status != GR_NOT_FINITE || err.where != 0;
 		gr_sink_many.end(derived);
@@ -217,8 +217,8 @@ any_derivation(void)
 typedef struct Stopping
 {
 	int			n;
-	int			stop_at;		/* 0: never */
-	GrSink	   *kept;			/* the host ends this and the other, to jump from there; NULL: it doesn't */
+	int			stop_at;		/* number of the call that stops; 0: never */
+	GrSink	   *kept;			/* the host ends kept and *derived and jumps out; NULL: it doesn't */
 	GrSink	  **derived;
 	bool		derived_first;
 	jmp_buf		jump;
@@ -239,7 +239,7 @@ stopping(void *arg)
 	return s->stop_at > 0 && s->n >= s->stop_at;
 }
 
-/* A call after another fails, or the host stops: all are stopped, and nothing is left. */
+/* Checks that all derivations stop, and nothing is left, when one call fails after another, or the host stops. */
 static void
 test_failures(int nparts)
 {
@@ -275,7 +275,7 @@ test_failures(int nparts)
 	free_blocks();
 }
 
-/* As where the process is told to end: both sinks end within the derivation, either of them first. */
+/* Checks the end of a process within a derivation: both sinks are ended, either of them first. */
 static void
 test_termination(int nparts, bool derived_first)
 {

@@ -1,5 +1,6 @@
 /*
- * many_gpu_test.cu: several devices as one, all there are and some sinks on one of them, against one sink.
+ * many_gpu_test.cu: tests several devices that act as one, all there are and some sinks on one device, against one
+ * sink.
  *
  * many_gpu_test [--quick] [--bench] [--rows=N] [--seed=N]: see gpu_harness.h. --bench times passes over N rows (default
  * 40,000,000) of 32 features that stay on one device, and on all.
@@ -18,7 +19,7 @@
 #define PAGE ((size_t) 4096)
 #define BLOCK_ROWS 4096
 
-/* A sink, of whichever table */
+/* A sink and the table that made it */
 typedef struct Sink
 {
 	const GrSinkOps *ops;
@@ -29,9 +30,9 @@ typedef struct Data
 {
 	int64_t		nrows;
 	GrRowShape	shape;
-	double	   *rows;			/* whole pages, pinned once there is a session */
+	double	   *rows;			/* whole pages, pinned while there is a session */
 	size_t		nbytes;
-	double	   *beta;			/* then shift, then the coefficients of a change */
+	double	   *beta;			/* beta, then the shift, then the coefficients of a change */
 	double		face_absolute;
 } Data;
 
@@ -87,7 +88,7 @@ begin(Sink *s, const GrSinkOps *ops, GrSession *session, GrSinkKind kind, const 
 	return ops->begin(session, &options, &s->sink, err);
 }
 
-/* In calls of BLOCK_ROWS, all of which are counted in the end */
+/* Sends rows in calls of BLOCK_ROWS, all of which must be counted in the end. */
 static bool
 send_all(const Sink *s, const Data *data, GrError *err)
 {
@@ -105,7 +106,7 @@ send_all(const Sink *s, const Data *data, GrError *err)
 	return true;
 }
 
-/* In double-double, by the diagonal of the second */
+/* Returns the largest difference in double-double, relative to the diagonal of the second. */
 static double
 triangle_error(const double *got, const double *want, int64_t order)
 {
@@ -216,7 +217,7 @@ test_keep(const char *name, const GrSinkOps *ops, GrSession *session, GrSession 
 	gpu->sink->end(one.sink);
 }
 
-/* The exact sums of a linear pass at 0 over derived rows; the caller's to free */
+/* Returns the exact sums of a linear pass at 0 over derived rows; the caller frees them. */
 static double *
 linear_sums(const Sink *s, GrRowShape shape, GrError *err)
 {
@@ -233,7 +234,7 @@ linear_sums(const Sink *s, GrRowShape shape, GrError *err)
 	return sums;
 }
 
-/* Rows that are derived on each device, of a filter and some of the columns, and all rows read back */
+/* Derives rows on each device by a filter and some of the columns, and reads all rows back. */
 static void
 test_derive(const char *name, const GrSinkOps *ops, GrSession *session, GrSession *one_session, const Data *data)
 {
@@ -292,7 +293,7 @@ test_derive(const char *name, const GrSinkOps *ops, GrSession *session, GrSessio
 	free_blocks();
 }
 
-/* The host says stop, and the next pass is a whole one; rows that have no room say so. */
+/* Checks that after the host stops a pass the next one is complete, and that rows without room fail. */
 static void
 test_stops(const char *name, const GrSinkOps *ops, GrSession *session, const Data *data)
 {
@@ -348,7 +349,7 @@ test_session(const char *name, const GrSinkOps *ops, GrSession *session, GrSessi
 		}
 }
 
-/* What the first device does by itself */
+/* Checks what only the first device does. */
 static void
 test_projector(GrSession *all, GrSession *one)
 {
@@ -414,10 +415,10 @@ tests(const GpuRun *run)
 }
 
 /*
- * Times
+ * Timings
  */
 
-/* Rows repeated: a block is sent as often as it takes. Seconds, or NaN */
+/* Sends a block of rows as often as nrows takes. Returns seconds, or NaN. */
 static double
 send_repeated(const Sink *s, const Data *block, int64_t nrows, GrError *err)
 {
@@ -434,7 +435,7 @@ send_repeated(const Sink *s, const Data *block, int64_t nrows, GrError *err)
 	return (now_ms() - started) * 1e-3;
 }
 
-/* The median of a pass, ms */
+/* Returns the median time of a pass in ms. */
 static double
 pass_ms(const Sink *s, const GrPass *pass, GrError *err)
 {
@@ -456,7 +457,7 @@ pass_ms(const Sink *s, const GrPass *pass, GrError *err)
 	return ok ? median(times_ms, 9) : NAN;
 }
 
-/* Rows that stay on one device, or on all; of: the times on one, or what they are to become */
+/* Times rows that stay on one device, or on all. of: the times on one device, read or written. */
 static bool
 bench_kept(const GrBackend *backend, GrSession *session, int ndevices, const Data *block, int64_t nrows, double *of)
 {

@@ -1,6 +1,6 @@
 /*
- * margins_test.c: derivatives of means and of features against differences, and average marginal effects against sums
- * over rows in long double.
+ * margins_test.c: tests derivatives of means and of features against differences, and average marginal effects against
+ * sums over rows in long double.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 
 #include "unit.h"
 
-/* y ~ poly(x, 3) * g + x:z + h, g of three levels and h of two, without an intercept all of g's */
+/* y ~ poly(x, 3) * g + x:z + h without an intercept; g has three levels, all with a feature, h two */
 static const char design_text[] =
 	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" n \"z\" f \"h\" 2 \"u\" \"v\" "
 	"5 1 p 0 3 1 d 1 2 n 0 n 2 1 c 3 2 p 0 3 c 1";
 
-/* The same columns, with powers of x about 3/2 and of z about -2 */
+/* Those columns with powers of x about 3/2 and of z about -2 */
 static const char centered_text[] =
 	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" n \"z\" f \"h\" 2 \"u\" \"v\" "
 	"2 1 q 0 3 3ff8000000000000 2 q 2 2 c000000000000000 d 1";
@@ -69,7 +69,10 @@ mean_of(GrLink link, long double eta)
 	}
 }
 
-/* How far off a difference is, for its size; with the square root for that of the means, as eta + by is rounded */
+/*
+ * Returns a difference's error relative to its size; also to the square root of the means' size, as eta + by is
+ * rounded.
+ */
 static double
 difference_error(GrLink link, double eta, double by)
 {
@@ -77,7 +80,7 @@ difference_error(GrLink link, double eta, double by)
 	long double to = (long double) eta + by;
 	long double want = mean_of(link, to) - mean_of(link, eta);
 
-	/* in long double, too, it has few digits where both are near 1 */
+	/* near 1 even long double leaves the difference few digits */
 	if (link == GR_CLOGLOG)
 		want = expl(-expl(eta)) - expl(-expl(to));
 	return (double) (fabsl(got - want) / (link == GR_SQRT ? to * to + eta * eta : fabsl(want)));
@@ -114,7 +117,7 @@ test_links(void)
 			  gr_mean_difference(link, INFINITY, -INFINITY, INFINITY) == 1 &&
 			  gr_mean_difference(link, -INFINITY, INFINITY, -INFINITY) == -1 &&
 			  gr_mean_difference(link, INFINITY, INFINITY, NAN) == 0, "%s: limits", link_names[link]);
-	/* a small step keeps its digits in either tail */
+	/* a small step must keep its digits in either tail */
 	check(relative_error(gr_mean_difference(GR_LOGIT, 40 + 0x1p-20, 40, 0x1p-20), 0x1p-20 * exp(-40)) < 1e-6 &&
 		  relative_error(gr_mean_difference(GR_LOGIT, -40, -40 - 0x1p-20, 0x1p-20), 0x1p-20 * exp(-40)) < 1e-6 &&
 		  relative_error(gr_mean_difference(GR_CLOGLOG, -40, -40 - 0x1p-20, 0x1p-20), 0x1p-20 * exp(-40)) < 1e-6,
@@ -135,7 +138,7 @@ draw_row(const GrDesign *design, double *values)
 	}
 }
 
-/* The difference of features over a small one of a column */
+/* Computes the features' differences over a small step of a column. */
 static void
 test_duals(const GrDesign *design, int column)
 {
@@ -196,7 +199,7 @@ eta_of(const GrDesign *design, const double *coef, const double *values)
 	return eta;
 }
 
-/* The effect by differences of means, with these coefficients */
+/* Computes an effect by differences of means with these coefficients. */
 static double
 effect_of(const GrDesign *design, GrLink link, const double *coef, double rows[NROWS][2 * NCOLUMNS],
 		  const GrMarginEffect *effect)
@@ -282,7 +285,7 @@ test_effects(const GrDesign *design, GrLink link, bool aliased)
 	check(steepest < 1e-2, "%s: gradients, to %.1e", link_names[link], steepest);
 }
 
-/* A row of many effects stops where the host says so. */
+/* Checks that a row of many effects stops when the host says so. */
 static void
 test_cancel(const GrDesign *design)
 {
@@ -301,7 +304,7 @@ test_cancel(const GrDesign *design)
 	check(gr_margins_begin(&m, memory) && !gr_margins_add(&m, values, 1, 0, &poll) && stopper.asked == 2, "canceled");
 }
 
-/* Fails once, after so many calls */
+/* Fails once, after *arg calls */
 static void *
 take_but_one(void *arg, size_t nbytes)
 {
@@ -310,7 +313,7 @@ take_but_one(void *arg, size_t nbytes)
 	return (*left)-- == 0 ? NULL : malloc(nbytes);
 }
 
-/* Wherever memory fails, they don't begin. */
+/* Checks that effects don't begin if memory fails, at whichever allocation. */
 static void
 test_memory(const GrDesign *design)
 {

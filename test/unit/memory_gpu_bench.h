@@ -1,9 +1,9 @@
 /*
- * memory_gpu_bench.h: memory_gpu_test --bench: small fits a second, of threads at once, with memory that is kept and
- * without.
+ * memory_gpu_bench.h: memory_gpu_test --bench: small fits per second, of threads at once, with and without memory that
+ * is kept between fits.
  *
- * A fit is what a logistic regression of 200,000 x 8 asks of a device: a sink, rows from pinned memory in pieces of 1
- * MB, six FAST passes and an EXACT one. No statistics are made of the sums.
+ * A fit is what a logistic regression of 200,000 x 8 needs of a device: a sink, rows from pinned memory in pieces of 1
+ * MB, six FAST passes and an EXACT one. The sums are not used.
  */
 #define FIT_NROWS 200000
 #define FIT_NFEATURES 8
@@ -140,7 +140,7 @@ bench(const GpuRun *run)
 	for (int n : nthreads)
 		for (bool keeps : {false, true})
 		{
-			/* the session that stays has the driver load kernels once; what it may keep is set by those that come */
+			/* a session that stays open has the driver load kernels once; later sessions set how much may be kept */
 			gr_memory_forget(ok ? gpu->device->describe(session)->id : 0);
 			ok = ok && bench_threads(&problem, n, keeps);
 		}

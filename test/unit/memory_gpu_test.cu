@@ -1,6 +1,7 @@
 /*
- * memory_gpu_test.cu: what a process keeps of a device between computations: that it is used again, is given back where
- * memory is short and at the end, and that computations at once share it, and the device, without a change of a bit.
+ * memory_gpu_test.cu: tests the memory of a device that a process keeps between computations: it is used again, is
+ * given back when memory is short and at the end, and concurrent computations share it, and the device, without a
+ * change of a bit.
  *
  * memory_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
@@ -13,13 +14,13 @@
 
 #define NTHREADS 8
 #define NSHAPES 8
-#define SLACK_NBYTES ((size_t) 32 << 20)	/* that the driver may take for itself with more threads and streams */
+#define SLACK_NBYTES ((size_t) 32 << 20)	/* what the driver may take with more threads and streams */
 
-/* Some share kernels and want different shares of shared memory for them. */
+/* Numbers of features; some share kernels and need different amounts of shared memory for them. */
 static const int shapes[NSHAPES] = {1, 8, 3, 20, 24, 40, 60, 70};
 static const GrPassKind kinds[] = {GR_PASS_FAST, GR_PASS_GRADIENT, GR_PASS_EXACT};
 
-/* Rows, and what the device makes of them where nothing else runs and nothing was kept */
+/* Rows, and the device's results while nothing else runs and nothing was kept */
 typedef struct Problem
 {
 	int			nfeatures;
@@ -117,7 +118,7 @@ pass_over_rows(GrSession *session, const Problem *p, double *sums, GrError *err)
 	return ok;
 }
 
-/* sums: p->nsums of them */
+/* Computes a problem. sums: p->nsums of them. */
 static bool
 compute(GrSession *session, const Problem *p, double *sums, GrError *err)
 {
@@ -125,7 +126,7 @@ compute(GrSession *session, const Problem *p, double *sums, GrError *err)
 		pass_over_rows(session, p, sums + 2 * gr_triangle(gr_norder(p->nfeatures)), err);
 }
 
-/* Is what the device makes of it the same as at first? Says on err why it isn't. */
+/* True if the device computes the first results again; err says what failed. */
 static bool
 same_again(GrSession *session, const Problem *p, GrError *err)
 {
@@ -158,15 +159,15 @@ open_session(GrSession **session, GrError *err)
 }
 
 /*
- * Threads, each with a session of its own
+ * Threads that have a session each
  */
 
 typedef struct Client
 {
 	const Problem *problems;
-	int			first;			/* of the problems; then the others in turn */
+	int			first;			/* the first problem; the others follow in turn */
 	int			nrounds;
-	bool		reopens;		/* its session, each time */
+	bool		reopens;		/* opens a new session for each round */
 	GrError		err;
 } Client;
 
@@ -247,10 +248,10 @@ check_reuse(GrSession *session, const Problem *problems, bool quick)
 		  "the same computations again: no memory comes or goes");
 	ok = cuda_ok(gr_memory_fill(device, 0xff)) && all_same_again(session, problems, &err);
 	check(ok, "nothing is taken to be zeros, or whatever it was %s", err.detail);
-	/* the list makes each device of the machine the current one in turn */
+	/* list() makes each device of the machine the current one in turn */
 	ok = gpu->device->list(devices, COUNT(devices), &ndevices, &err) && device < ndevices &&
 		cuda_ok(cudaSetDevice(device));
-	/* other programs take memory too, with --quick, which is how several of them run at the same time */
+	/* other programs take memory, too: with --quick several tests run at the same time */
 	check(ok && (quick || devices[device].memory_free == free_nbytes() + gr_memory_use(device).kept_nbytes),
 		  "what is kept counts as free");
 	check(gr_memory_release(device) && gr_memory_use(device).kept_nbytes == 0 && !gr_memory_release(device),
@@ -289,7 +290,7 @@ check_sizes(GrSession *session)
 		  "all is given back");
 }
 
-/* More is used at a time than may be kept. */
+/* Checks computations that together use more memory than may be kept. */
 static void
 check_bound(GrSession *session)
 {
@@ -313,7 +314,7 @@ check_bound(GrSession *session)
 	check(ok && gr_memory_use(info->id).kept_nbytes == kept, "what takes most of that isn't");
 }
 
-/* Takes what device memory there is, to the last pieces. */
+/* Allocates device memory until none is left; returns the number of pieces. */
 static int
 take_memory(void **pieces, int max)
 {
@@ -387,7 +388,7 @@ is_nothing(const GrMemoryUse *use)
 		use->pinned_kept_nbytes == 0;
 }
 
-/* What sessions leave, in a context that isn't theirs */
+/* Checks the state that sessions leave in a context that isn't theirs. */
 static void
 check_end(const Problem *problems, bool quick)
 {
@@ -421,7 +422,7 @@ tests(const GpuRun *run)
 	}
 	gpu->device->close(session);
 	check(ok, "each by itself %s", err.detail);
-	/* the context comes with the first session and goes with the last one, time and again */
+	/* the context comes with the first session and goes with the last one, over and over */
 	check_threads(problems, run->quick ? 1 : 4, true, "threads whose sessions come and go");
 	check_threads(problems, run->quick ? 1 : 8, false, "threads at once");
 	check_kept(problems, run->quick);

@@ -1,5 +1,6 @@
 /*
- * negbin_table.h: what a row says of the negative binomial theta; made by test/data/negbin_reference.py. mu is exact.
+ * negbin_table.h: derivatives of a row's likelihood by the negative binomial theta, written by
+ * test/data/negbin_reference.py. mu is exact.
  */
 #ifndef GPUREG_NEGBIN_TABLE_H
 #define GPUREG_NEGBIN_TABLE_H

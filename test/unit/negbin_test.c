@@ -1,5 +1,5 @@
 /*
- * negbin_test.c: what rows say of the negative binomial theta, and fits that estimate it.
+ * negbin_test.c: tests a row's likelihood by the negative binomial theta, and fits that estimate theta.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,10 @@ test_rows(void)
 	check(deviance < 1e-14, "deviances: error %.2g", deviance);
 }
 
-/* Observed weights are minus the second derivatives of the log-likelihood by eta; the gradient stays. */
+/*
+ * Checks that observed weights are minus the second derivatives of the log-likelihood by eta, with an unchanged
+ * gradient.
+ */
 static void
 test_observed(void)
 {
@@ -72,7 +75,7 @@ test_observed(void)
 						  1).u == 0, "a predictor without a mean has no weight");
 }
 
-/* Rows of one feature, their mean exp(1 + x / 2), whose counts vary more than Poisson's, or less */
+/* Makes rows of one feature and counts of mean exp(1 + x / 2), whose variance is above Poisson's, or below. */
 static void
 make_rows(double *rows, bool overdispersed)
 {
@@ -86,7 +89,7 @@ make_rows(double *rows, bool overdispersed)
 	}
 }
 
-/* The totals of rows that are added at once have the same bits as of rows that are added one by one. */
+/* Checks that totals of rows added at once have the bits of rows added one by one. */
 static void
 test_totals(const double *rows)
 {
@@ -118,7 +121,7 @@ typedef struct Fit
 	bool		done;
 } Fit;
 
-/* theta 0: estimated */
+/* Fits with the given theta; 0: theta is estimated. */
 static Fit
 fit_rows(const double *rows, double theta, double l2, int max_iter)
 {
@@ -150,7 +153,7 @@ fit_rows(const double *rows, double theta, double l2, int max_iter)
 	return run;
 }
 
-/* The penalised log-likelihood of a fit at that theta */
+/* Returns the penalised log-likelihood of a fit at that theta. */
 static double
 likelihood_at(const double *rows, double theta, double l2)
 {
@@ -161,7 +164,7 @@ likelihood_at(const double *rows, double theta, double l2)
 	return likelihood;
 }
 
-/* The estimate is where the likelihood of fits at given thetas is highest, and the fit there the same. */
+/* Checks that the estimate maximises the likelihood of fits at given thetas, and equals the fit at that theta. */
 static void
 test_estimate(const double *rows, double l2)
 {
@@ -178,7 +181,7 @@ test_estimate(const double *rows, double l2)
 		  theta, run.npasses);
 	check(run.npasses <= 45, "l2 %g: in few passes", l2);
 	check(fabs(above - below) / (2 * step) < 1e-3 * fabs(curvature) * run.fit->theta_error, "l2 %g: the highest", l2);
-	/* the likelihood of fits is less curved than that of theta alone */
+	/* the likelihood maximised over coefficients is less curved than that of theta alone */
 	check(run.fit->theta_error * sqrt(-curvature) > 0.8 && run.fit->theta_error * sqrt(-curvature) < 1.0001,
 		  "l2 %g: its error", l2);
 	check(relative_error(run.fit->log_likelihood, given.fit->log_likelihood) < 1e-13, "l2 %g: the likelihood", l2);

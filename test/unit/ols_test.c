@@ -1,5 +1,5 @@
 /*
- * ols_test.c: the solver on matrices whose answer is known, and its errors.
+ * ols_test.c: tests the solver on matrices whose answer is known, and its errors.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ add_row(Problem *problem, const double *row)
 	problem->nrows++;
 }
 
-/* shifted: what the rows choose, as they do in an aggregate */
+/* Sums a problem's rows. shifted: about a shift chosen from the rows, like an aggregate. */
 static void
 add_rows(Problem *problem, const double *rows, int nrows, bool shifted)
 {
@@ -88,7 +88,7 @@ solve(Problem *problem, bool intercept, const GrHost *host)
 	return solve_at(problem, intercept, NULL, host);
 }
 
-/* y = 1, 2, 2 on x = 1, 2, 3: by hand, slope 1/2, intercept 2/3, rss 1/6, tss 2/3 */
+/* Checks y = 1, 2, 2 on x = 1, 2, 3 by hand: slope 1/2, intercept 2/3, rss 1/6, tss 2/3. */
 static void
 test_by_hand(void)
 {
@@ -112,7 +112,7 @@ test_by_hand(void)
 		  "without an intercept");
 }
 
-/* y is a known combination of random columns: coefficients come back, the residual is 0 and not rounding error */
+/* Checks a y that is a known combination of random columns: the coefficients come back, and the residual is 0. */
 static void
 test_exact_combination(void)
 {
@@ -126,7 +126,7 @@ test_exact_combination(void)
 		{
 			double		row[MAX_P + 1];
 
-			/* small whole numbers: y is exact */
+			/* small integers, so y is exact */
 			row[p] = 7;
 			for (int j = 0; j < p; j++)
 			{
@@ -149,7 +149,7 @@ test_exact_combination(void)
 	}
 }
 
-/* later columns lose to earlier ones; what is left is as if they were not there */
+/* Checks that a collinear column loses to earlier ones, and that the others' results are those without it. */
 static void
 test_aliasing(void)
 {
@@ -180,7 +180,7 @@ test_aliasing(void)
 		  problem.vcov[3 * 5 + 1] == without.vcov[2 * 3 + 1], "and so is their covariance");
 }
 
-/* a column at 1e-9 of its length from the others is not collinear, one at 1e-14 is */
+/* Checks that a column at 1e-9 of its length from the others is not collinear, and one at 1e-14 is. */
 static void
 test_tolerance(void)
 {
@@ -249,7 +249,7 @@ test_ranges(void)
 		  "squares underflow: y is named");
 }
 
-/* y = 1, 2, 2 on x = 1, 2, 3 again, both further off: slope 1/2, its variance 1/12; by hand the intercept's */
+/* Checks y = 1, 2, 2 on x = 1, 2, 3 moved far off: slope 1/2 with variance 1/12; the intercept's by hand. */
 static void
 test_offsets(void)
 {
@@ -280,8 +280,8 @@ test_offsets(void)
 }
 
 /*
- * About a shift, aliased is what float8 cannot tell from collinear: a constant, a column computed from others. Not what
- * is merely far from 0 for its spread.
+ * Checks that about a shift only columns are aliased that float8 cannot tell from collinear: a constant, or a column
+ * computed from others; but not one that is merely far from 0 for its spread.
  */
 static void
 test_shifted_aliasing(void)
@@ -309,19 +309,19 @@ test_shifted_aliasing(void)
 	}
 }
 
-/* A device that isn't one: plain double-double, for what is done about it */
+/* A stand-in for a device's solver, in plain double-double */
 struct GrFactor
 {
 	int			m;
-	GrDD	   *a;				/* m rows of n = 2 m + 1: the matrix, its last row, the inverse; of the scaled matrix */
+	GrDD	   *a;				/* m rows of n = 2 m + 1: the scaled matrix, its last row, the inverse */
 	const double *scale;
 	const bool *aliased;
 };
 
 static int	fake_factors;
-static int	fake_fails_at;		/* 0: never */
+static int	fake_fails_at;		/* number of the call that fails; 0: never */
 
-/* Entry (i, j) of the job's matrix, scaled */
+/* Returns entry (i, j) of the job's matrix, scaled. */
 static GrDD
 fake_entry(const GrFactorJob *job, int64_t i, int64_t j)
 {
@@ -332,7 +332,7 @@ fake_entry(const GrFactorJob *job, int64_t i, int64_t j)
 	return gr_dd_scale(gr_dd_scale(v, job->scale[i]), job->scale[j]);
 }
 
-/* Gauss and Jordan */
+/* Factorises by Gauss and Jordan. */
 static void
 fake_eliminate(GrDD *a, int64_t m, const GrFactorJob *job)
 {
@@ -392,7 +392,7 @@ fake_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const 
 	return true;
 }
 
-/* W = sigma^2, as every d is 1 */
+/* Inverts with W = sigma^2, as every d is 1. */
 static bool
 fake_inverse(GrFactor *f, GrDDConstVector w, double divisor, double *inverse, const GrHost *host, GrError *err)
 {
@@ -419,7 +419,9 @@ fake_end(GrFactor *f)
 	free(f);
 }
 
-/* Where a device solves, the intercept's covariances come from a solve of its own; they cancel by six digits here. */
+/*
+ * Checks the intercept's covariances from a device, which come from a solve of its own; here they cancel by six digits.
+ */
 static void
 test_shifted_on_device(void)
 {
@@ -469,7 +471,10 @@ test_shifted_on_device(void)
 		  relative_error(device.coef[0], problem.coef[0]) < 1e-12, "... without an intercept");
 }
 
-/* Results beyond float8's range name the term; where coefficients alone are wanted, no variance is in the way. */
+/*
+ * Checks that results beyond float8's range name the term, and that variances out of range don't matter if only
+ * coefficients are wanted.
+ */
 static void
 test_result_ranges(void)
 {
@@ -514,8 +519,8 @@ always(void *arg)
 }
 
 /*
- * Four rows, of which four columns that are nearly each other use up all freedom: over such pivots, rounding leaves of
- * the others more than the tolerance. Also where each stands for three
+ * Checks four rows whose first four columns, nearly equal, use up all degrees of freedom: over such small pivots,
+ * rounding leaves more of the other columns than the tolerance. Also with frequencies of three.
  */
 static void
 test_rank_is_at_most_rows(void)
@@ -547,8 +552,8 @@ test_rank_is_at_most_rows(void)
 }
 
 /*
- * y = 1, 2, 2 on x = 1, 2, 3 with l2 = 1, about any shift: by hand, slope 1 / (2 + 1), intercept 5/3 - 2/3, rss 2/9;
- * without an intercept slope 11/15
+ * Checks y = 1, 2, 2 on x = 1, 2, 3 with l2 = 1, about any shift, by hand: slope 1 / (2 + 1), intercept 5/3 - 2/3, rss
+ * 2/9; without an intercept slope 11/15.
  */
 static void
 test_ridge(void)
@@ -571,7 +576,7 @@ test_ridge(void)
 			  relative_error(problem.vcov[3], 2.0 / 27) < 2e-16, "sums of squares with an l2");
 		check(solve(&problem, false, NULL) && relative_error(problem.coef[0], 11.0 / 15) < 2e-16,
 			  "without an intercept");
-		/* two columns alike share the coefficient, and fewer rows than terms will do */
+		/* two equal columns share the coefficient, and fewer rows than terms suffice */
 		start(&problem, 2);
 		add_row(&problem, (const double[]) {1, 1, 3});
 		problem.fit.l2 = 1;
@@ -593,7 +598,9 @@ test_cancel(void)
 	check(!solve(&problem, true, &host) && problem.err.status == GR_CANCELED, "cancel is heard");
 }
 
-/* Every part of a solve for many terms asks, more often than once a term; and not again after it was told to stop. */
+/*
+ * Checks that every part of a solve for many terms polls more than once per term, and never after it was told to stop.
+ */
 static void
 test_polls(void)
 {
@@ -633,7 +640,7 @@ test_polls(void)
 	}
 	if (!check(nwrong == 0 && nasked >= 3 * m + 1 + 150, "%d terms: polls", m))
 		printf("# %d wrong, asked %d times\n", nwrong, nasked);
-	/* the first question whose answer ends more than the factorisation lies in [first, after) */
+	/* the first poll that stops more than the factorisation lies in [first, after) */
 	while (after - first > 1)
 	{
 		GrError		canceled = {0};
@@ -658,7 +665,10 @@ test_polls(void)
 	free(workspace);
 }
 
-/* How often a solve of p features asks, with an intercept, about a shift; moved: each to the one before. */
+/*
+ * Counts the polls of a solve of p features with an intercept, about a shift. moved: each term is moved to the one
+ * before.
+ */
 static int
 times_asked(int p, double shift, bool moved)
 {
@@ -694,7 +704,7 @@ times_asked(int p, double shift, bool moved)
 	return stopper.asked;
 }
 
-/* What a shift or moves add asks, too; and so does a residual, when enough work was done before it. */
+/* Checks that the work for a shift or moves polls, too, and so does a residual after enough work. */
 static void
 test_polls_beside(void)
 {

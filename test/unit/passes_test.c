@@ -1,6 +1,6 @@
 /*
- * passes_test.c: which passes a fit makes over the rows, one after the other, and how many: a fit's time is that of its
- * passes. Each fit's are written as a word with a letter a pass, and the updates of beta that it counts.
+ * passes_test.c: tests which passes a fit makes over the rows, in which order, and how many, as passes take a fit's
+ * time. A fit's passes are written as a word with a letter per pass, and the number of updates of beta.
  */
 #include "logreg_driver.h"
 
@@ -8,7 +8,7 @@
 
 #define WORD_MAX 400
 
-/* As if each of the rows were there so many times, which are a power of two: the sums are exact multiples. */
+/* Scales sums as if each row were there `times` times, a power of two: the sums stay exact. */
 static void
 repeat_rows(const GrPass *pass, double *sums, double times)
 {
@@ -20,9 +20,9 @@ repeat_rows(const GrPass *pass, double *sums, double times)
 }
 
 /*
- * The letter of what is asked for: Z the pass at 0, s at a start; E and F a Newton step's, exact or fast; c and v along
- * a candidate for a direction of separation; d of a solver without a Hessian, L its last ones; p of a beta that is to
- * be moved along such a direction; A the caller's own ascent; n of a null model
+ * Returns a pass's letter: Z at 0, s at a start; E and F of a Newton step, exact or fast; c and v along a candidate for
+ * a direction of separation; d of a solver without a Hessian, L its last ones; p at a beta that is to be moved along
+ * such a direction; A the caller's own ascent; n of a null model.
  */
 static char
 letter_of(const GrGlmFit *fit)
@@ -55,7 +55,7 @@ letter_of(const GrGlmFit *fit)
 	}
 }
 
-/* Appends a letter; of more than five in a row, their number */
+/* Appends a letter to a word; a sixth equal letter in a row is written as their number. */
 static void
 add_letter(char *word, char letter)
 {
@@ -78,7 +78,7 @@ add_letter(char *word, char letter)
 		(void) snprintf(word + n + count, WORD_MAX - n - count, "%c", letter);
 }
 
-/* A fit over the rows, each times over, whose passes are written to word */
+/* Fits the rows, each counted `times` times, and writes the passes to word. */
 static Run
 fit_in_word(const Data *data, const GrGlmOptions *options, double times, char *word)
 {
@@ -105,7 +105,7 @@ fit_in_word(const Data *data, const GrGlmOptions *options, double times, char *w
 	return run;
 }
 
-/* Features in (-2, 2); a response that goes with them as closely as steep says, the more often 1 the larger level is */
+/* Makes features in (-2, 2); steep is the strength of the response's dependence on them, level its share of ones. */
 static Data
 rows_of(int seed, int p, int64_t nrows, double level, double steep)
 {
@@ -127,7 +127,7 @@ rows_of(int seed, int p, int64_t nrows, double level, double steep)
 	return data;
 }
 
-/* The last feature becomes a dummy; where it is 1, so is the response, but for the first odd rows of these. */
+/* Makes the last feature a dummy. Where it is 1 the response is 1, but for the first `odd` of these rows. */
 static void
 make_dummy(Data *data, int odd)
 {
@@ -209,9 +209,9 @@ test_plain(void)
 }
 
 /*
- * So many rows that a longer step is the last one: the same rows, ever more often. What comes out is the same but for
- * the covariances, and so are the passes but for the last ones. (With 2^49 times as many, more than 1e17, rounding
- * decides upon them: on a processor with other vectors they are others.)
+ * Checks that with enough rows a longer step is the last one: each row is counted ever more often. The results are the
+ * same except the covariances, and so are the passes except the last ones. (At 2^49 times as many, more than 1e17,
+ * rounding decides the passes, so they depend on the processor's vectors.)
  */
 static void
 test_repeated(void)
@@ -222,7 +222,7 @@ test_repeated(void)
 		int			p;
 		int64_t		nrows;
 		double		steep;
-		int			power;		/* of two, the times */
+		int			power;		/* each row counts 2^power times */
 		const char *passes;
 	}			cases[] = {
 		{1, 4, 294, 1, 0, "ZFFFFE 5"},
@@ -248,14 +248,14 @@ test_repeated(void)
 	}
 }
 
-/* From a start: near, far off, of the other sign; after a pass at 0, or in its place */
+/* Checks starts near the estimate, far off and of the other sign, after a pass at 0 and in its place. */
 static void
 test_starts(void)
 {
 	static const struct
 	{
 		const char *name;
-		double		factor;		/* of the estimate */
+		double		factor;		/* start = factor x estimate */
 		bool		without_zero;
 		const char *passes;
 	}			cases[] = {
@@ -288,7 +288,7 @@ test_starts(void)
 	data_free(&data);
 }
 
-/* Where classes are separated, by a dummy or wholly; and where they nearly are */
+/* Checks classes that are separated, by a dummy or completely, or nearly so. */
 static void
 test_separated(void)
 {
@@ -327,8 +327,7 @@ test_separated(void)
 }
 
 /*
- * A direction of separation is followed from where the steps have led: the separated rows' margins are 40 beyond those
- * that the steps came to.
+ * Checks that a direction of separation is followed from where the steps ended: the separated rows' margins grow by 40.
  */
 static void
 test_far_out(void)
@@ -355,7 +354,7 @@ test_far_out(void)
 	data_free(&data);
 }
 
-/* Where iterations end, the last step isn't cut: its pass is made again, exactly, for the covariances alone. */
+/* Checks that the last step isn't cut where iterations end: an exact pass is made for the covariances alone. */
 static void
 test_last_iteration(void)
 {
@@ -383,7 +382,7 @@ test_last_iteration(void)
 	data_free(&data);
 }
 
-/* Other families: a linear regression is solved by its pass at 0. */
+/* Checks other families; a linear regression is solved by its pass at 0. */
 static void
 test_families(void)
 {
@@ -412,7 +411,7 @@ test_families(void)
 }
 
 /*
- * Responses in other units: one more pass at 0, in the fit's own unit, and then the same passes; what comes out differs
+ * Checks responses in other units: one more pass at 0, in the fit's own unit, and then the same passes. Results differ
  * by powers of two and, with the log link, by the intercept.
  */
 static void
@@ -421,8 +420,8 @@ test_units(void)
 	static const struct
 	{
 		GrDistribution distribution;
-		int			coef;		/* coefficients go with 2^(coef k / 2) where responses do with 2^k */
-		int			deviance;	/* ... deviances with 2^(deviance k) */
+		int			coef;		/* coefficients scale by 2^(coef k / 2) if responses do by 2^k */
+		int			deviance;	/* deviances scale by 2^(deviance k) */
 		const char *passes;
 	}			cases[] = {
 		{{.family = GR_GAUSSIAN,.link = GR_IDENTITY}, 2, 2, "ZE 1"},

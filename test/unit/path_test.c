@@ -1,6 +1,6 @@
 /*
- * path_test.c: elastic nets from sums: the conditions of a minimum, sets that shrink, residuals, and sums that no rows
- * have; the factor in float8 and kernels. Coefficients against 60 digits: test/sql/enet.sql.
+ * path_test.c: tests elastic nets from sums: the conditions of a minimum, features that leave, residuals, and sums that
+ * no rows have; also the factor in float8 and its kernels. test/sql/enet.sql compares coefficients with 60 digits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct Problem
 
 static Problem problem;
 
-/* The problem's sums, with so many features */
+/* Returns the problem's sums restricted to its first p features. */
 static GrGram *
 sums_of(int p)
 {
@@ -34,7 +34,7 @@ sums_of(int p)
 	return &gram;
 }
 
-/* Memory that has been used: not a number anywhere */
+/* Returns memory filled with NaNs. */
 static void *
 make_workspace(int p, bool intercept)
 {
@@ -49,7 +49,7 @@ uniform(void)
 	return 2.0 * (double) random() / 2147483648.0 - 1.0;
 }
 
-/* Columns that each have much of the one before; the response is a sum of every third */
+/* Makes columns that each share much with the one before; the response is a sum of every third. */
 static void
 make_problem(int p, double share)
 {
@@ -73,7 +73,7 @@ make_problem(int p, double share)
 	free(scratch);
 }
 
-/* Columns of which each is the one before but for so much; the response is an alternating sum */
+/* Makes columns that differ from the one before by a given share; the response is an alternating sum. */
 static void
 make_near_problem(int p, int nrows, double own)
 {
@@ -110,7 +110,7 @@ standard_deviation(int column)
 	return sqrt(square);
 }
 
-/* How far the coefficients are from a minimum, in units of the penalty, and the residuals' sum of squares */
+/* Returns how far the coefficients are from a minimum, in units of the penalty. *rss: the residuals' sum of squares. */
 static double
 distance_from_minimum(const double *coef, double alpha, double lambda, bool positive, double *rss)
 {
@@ -183,8 +183,8 @@ check_path(int p, double share, double alpha, bool is_positive)
 }
 
 /*
- * The work of a path, as it is told to who may stop it: more of it is a set that is solved for once too often, less one
- * that wasn't.
+ * Checks the work of a path, as it is reported to the poll: more would mean a needless solve for a set of features,
+ * less a missing one.
  */
 static void
 check_work(void)
@@ -192,10 +192,10 @@ check_work(void)
 	static const struct
 	{
 		int			p;
-		double		share;		/* 0: each column is the one before but for a hundredth */
+		double		share;		/* 0: each column differs from the one before by a hundredth */
 		double		alpha;
-		int			asked;		/* how often it asks, ... */
-		int64_t		work;		/* ... and what it has done since */
+		int			asked;		/* number of polls */
+		int64_t		work;		/* work since the last poll */
 	}			cases[] = {
 		{20, 0.3, 0.5, 0, 32802}, {20, 0.3, 1, 0, 25808}, {120, 0.3, 0.5, 0, 831010}, {120, 0.3, 1, 0, 502927},
 		{280, 0.3, 0.5, 0, 1112597}, {280, 0.3, 1, 0, 631119}, {20, 0.9, 0.5, 0, 33437}, {20, 0.9, 1, 0, 26521},
@@ -234,7 +234,7 @@ check_work(void)
 	}
 }
 
-/* A factor that lost rows is the factor of what is left. */
+/* Checks that a factor from which rows were removed is the factor of the remaining ones. */
 static void
 check_drop(void)
 {
@@ -278,7 +278,7 @@ check_drop(void)
 
 #define QUICK_MOST 40
 
-/* A factor in float8 of n rows, taken in as many as can be together; false if one was refused */
+/* Builds a factor in float8 of n rows, as many at a time as possible; false if a row was refused. */
 static bool
 append_quickly(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST], int n)
 {
@@ -302,7 +302,7 @@ append_quickly(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST], int n)
 	return ok;
 }
 
-/* Is a row that is the sum of the first two refused, and the factor left as it was? */
+/* True if a row that is the sum of the first two is refused, and the factor stays as it was. */
 static bool
 refuses_sum(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST])
 {
@@ -316,7 +316,7 @@ refuses_sum(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST])
 	return !gr_quick_append(quick, column, a[0][0] + 2 * a[0][1] + a[1][1], 1e-7) && quick->n == n;
 }
 
-/* The factor in float8 likewise */
+/* Checks the factor in float8 against one in double-double. */
 static void
 check_quick(int n)
 {
@@ -355,7 +355,7 @@ check_quick(int n)
 	check(ok && quick.n == n - (n + 3) / 4 && worst < 1e-13 * n, "%d rows in float8, a quarter dropped: %g", n, worst);
 }
 
-/* A triangle's rows as kernels have them, and a vector, with lower halves */
+/* A triangle's rows as the kernels expect them, and a vector with its low parts */
 typedef struct Products
 {
 	double		hi[QUICK_MOST * (QUICK_MOST + 16)];
@@ -384,7 +384,7 @@ make_products(int n)
 	}
 }
 
-/* Products with a symmetric matrix, against double-double by entries; the same bits on all vectors */
+/* Checks products with a symmetric matrix against double-double, and that all vectors give the same bits. */
 static void
 check_symmetric(int n)
 {
@@ -413,7 +413,7 @@ check_symmetric(int n)
 		  "products of %d: %g", n, worst);
 }
 
-/* Those of eight rows, from both sides */
+/* Checks products with eight rows, from either side. */
 static void
 check_rows(int n)
 {
@@ -455,8 +455,8 @@ check_rows(int n)
 }
 
 /*
- * How far the path's own coefficients are from a minimum, by the sums as they were given: the worst condition of an
- * active feature, and the worst of another that is above its penalty, for lengths of 1
+ * Returns how far the path's coefficients are from a minimum, by the given sums and for columns of length 1: the worst
+ * condition of an active feature, and the largest excess of another feature over its penalty.
  */
 static double
 distance_in_sums(const GrPath *path)
@@ -495,7 +495,7 @@ distance_in_sums(const GrPath *path)
 	return worst;
 }
 
-/* How far gradients in float8 of features that aren't active are from those in double-double, for lengths of 1 */
+/* Returns the largest error of the float8 gradients of inactive features, for columns of length 1. */
 static double
 distance_of_approximations(GrPath *path)
 {
@@ -519,8 +519,8 @@ distance_of_approximations(GrPath *path)
 }
 
 /*
- * Conditions are met to double-double's rounding, with a factor in float8, and where that is given up for the other;
- * coefficients are those that the other one has.
+ * Checks that conditions are met to double-double's rounding with a factor in float8, and after it is replaced by one
+ * in double-double, and that both give the same coefficients.
  */
 static void
 check_conditions(int p, int nrows, double own, double alpha, bool exact)
@@ -563,7 +563,7 @@ check_conditions(int p, int nrows, double own, double alpha, bool exact)
 	free(workspaces[1]);
 }
 
-/* A feature enters as soon as its correlation is above the penalty by a rounding. */
+/* Checks that a feature enters as soon as its correlation exceeds the penalty by a rounding. */
 static void
 check_entry(int p)
 {
@@ -585,7 +585,7 @@ check_entry(int p)
 	free(workspace);
 }
 
-/* Numbers that no rows have: an end, whichever it is */
+/* Checks that a path over sums that no rows have ends, in whichever way. */
 static void
 check_made_up(void)
 {

@@ -1,8 +1,8 @@
 /*
- * project_gpu_bench.h: project_gpu_test --bench: random projection's kernels on resident data, beside their floors.
+ * project_gpu_bench.h: project_gpu_test --bench: times random projection's kernels on resident data, with their floors.
  *
  * The first shape is that of a published write-up (32 vectors of length 10,000,000, k = 16,384, density 1/10,000),
- * whose third kernel draws S anew at every call. Times are medians of device events; results are checked before they
+ * whose third kernel draws S anew in every call. Times are medians of device events; results are checked before they
  * are timed.
  */
 #ifndef GPUREG_PROJECT_GPU_BENCH_H
@@ -10,7 +10,7 @@
 
 #define NREPEATS 15
 
-/* Warmed up twice */
+/* Returns the median time of work after two untimed runs. */
 template <typename Work>
 static double
 median_ms(Work work)
@@ -18,7 +18,7 @@ median_ms(Work work)
 	return median_ms(2, NREPEATS, []() {}, work);
 }
 
-/* The table that comes last */
+/* The table, which is printed last */
 static char bench_table[65536];
 static size_t bench_table_nbytes;
 
@@ -38,7 +38,7 @@ print_result(const char *what, int64_t dim, int64_t k, double density, int64_t n
 												(long long) k, density, (long long) nvectors, ms, floor_ms);
 }
 
-/* Says so where something isn't right. */
+/* Prints a line if a result is wrong. */
 static bool
 bench_check(bool passed, const char *what)
 {
@@ -50,7 +50,7 @@ bench_check(bool passed, const char *what)
 	return passed;
 }
 
-/* Element i of the vectors: the same on both sides, in (-1, 1). */
+/* Returns element i of the vectors, in (-1, 1), the same on host and device. */
 GR_HD float
 bench_value(uint64_t i)
 {
@@ -84,7 +84,7 @@ bench_read_kernel(const float4 *x, int64_t n, float *out)
 		*out = sum;
 }
 
-/* A row a warp over entries that are there, a lane a vector, sums in float4. */
+/* Sums entries that are drawn already: a warp per row, a lane per vector, in float4. */
 static __global__ void
 bench_gather_kernel(const int64_t *row_start, const uint32_t *entries, int k, const float *x, float *y)
 {
@@ -109,9 +109,9 @@ bench_gather_kernel(const int64_t *row_start, const uint32_t *entries, int k, co
 }
 
 /*
- * The write-up's third kernel, in our own rendering: a row a warp; the lanes draw the gaps between a row's nonzeros,
- * which are geometric, add them up to columns, put these with their signs into shared memory, and then gather 32
- * vectors.
+ * Computes like the write-up's third kernel, in our own code, with a warp per row. The lanes draw the gaps between a
+ * row's nonzeros, which are geometric, add them up to columns, put these with their signs into shared memory, and then
+ * gather 32 vectors.
  */
 template <int UNROLL>
 static __global__ void
@@ -154,7 +154,7 @@ bench_jump_kernel(uint64_t seed, float per_log, int64_t dim, int k, const float 
 	y[row * 32 + lane] = sum;
 }
 
-/* Whether the mean square of y is near what it should be. */
+/* True if the mean square of y is near its expected value. */
 static bool
 bench_variance(const float *device_y, int64_t n, double expected)
 {
@@ -168,7 +168,7 @@ bench_variance(const float *device_y, int64_t n, double expected)
 	return fabs(sum / (double) n / expected - 1.0) < 0.03;
 }
 
-/* All that drawing S takes, allocated once. */
+/* The memory to draw S in, allocated once */
 typedef struct BenchDrawing
 {
 	ProjectDrawing drawing;
@@ -263,7 +263,7 @@ bench_drawing_close(BenchDrawing *d)
 }
 
 /*
- * Some columns of S against the reference, and some results against rows of S; x's element (j, v) is
+ * Checks some columns of S against the reference, and some results against rows of S. Element (j, v) of x is
  * bench_value(j * stride + v * step).
  */
 static bool
@@ -310,7 +310,7 @@ bench_apply(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *t
 		}
 }
 
-/* Drawing by itself, and by its parts */
+/* Times drawing alone, and its parts. */
 static void
 bench_draw_times(BenchDrawing *d, int64_t k, double density, int64_t nvectors, double entries_ms)
 {
@@ -327,7 +327,7 @@ bench_draw_times(BenchDrawing *d, int64_t k, double density, int64_t nvectors, d
 	bench_draw(d);
 }
 
-/* What others do with the same input; y is overwritten. */
+/* Times methods of others on the same input; overwrites y. */
 static void
 bench_baselines(const BenchDrawing *d, int64_t k, double density, const float *x, float *y, double floor_ms)
 {
@@ -350,12 +350,12 @@ bench_baselines(const BenchDrawing *d, int64_t k, double density, const float *x
 	bench_check(bench_variance(y, k * 32, density * (double) dim / 3.0), "the baseline sums as many nonzeros");
 }
 
-/* dim x width float4 on the device, S drawn or at hand. bytes_per_s: what a copy on the device reaches. */
+/* Times dim x width float4 on the device, with S drawn or kept. bytes_per_s: rate of a copy on the device. */
 static bool
 bench_columns(int64_t dim, int64_t k, double density, int width, bool baselines, double bytes_per_s)
 {
 	const size_t x_nbytes = sizeof(float) * (size_t) (dim * width);
-	/* columns with a nonzero; fewer than 32 bytes of one can't be read, but all of x once is enough */
+	/* columns with a nonzero; a read takes at least 32 bytes, but never more than all of x once */
 	const double touched = (double) dim * (1.0 - pow(1.0 - density, (double) k));
 	const double touched_nbytes = fmin((double) x_nbytes, touched * (width < 8 ? 32.0 : 4.0 * width));
 	GrDraw		draw;
@@ -401,7 +401,7 @@ bench_columns(int64_t dim, int64_t k, double density, int width, bool baselines,
 	return cuda_ok(cudaGetLastError());
 }
 
-/* Row-major vectors on the device: by the fused kernel, and through tiles. */
+/* Times row-major vectors on the device, by the fused kernel and through tiles. */
 static bool
 bench_rows(int64_t dim, int64_t k, double density, int64_t nvectors, double bytes_per_s)
 {
@@ -462,7 +462,8 @@ bench_rows(int64_t dim, int64_t k, double density, int64_t nvectors, double byte
 }
 
 /*
- * Batches of vectors that are in the blocks already go through the backend; wall time without what begins the job, ms.
+ * Returns the wall time in ms of the backend for batches of vectors that are in its blocks already, without beginning
+ * the job.
  */
 static double
 batches_ms(GrProject *project, int64_t nvectors, GrError *err)
@@ -517,7 +518,7 @@ bench_backend(GrSession *session, int64_t dim, int64_t k, int64_t nvectors, size
 	return ok;
 }
 
-/* A job a vector, S kept: wall time of one. */
+/* Times a job per vector with S kept; prints the wall time of one job. */
 static bool
 bench_single(GrSession *session, int64_t dim, int64_t k)
 {
@@ -541,7 +542,7 @@ bench_single(GrSession *session, int64_t dim, int64_t k)
 	return ok;
 }
 
-/* --bench=columns (the first shape alone), =rows or =backend; else all */
+/* Runs --bench=columns (the first shape alone), =rows or =backend; else all. */
 static bool
 run_bench(const GpuRun *run)
 {

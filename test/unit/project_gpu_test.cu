@@ -1,8 +1,8 @@
 /*
- * project_gpu_test.cu: random projection on the CUDA backend against projection_reference, to the bit.
+ * project_gpu_test.cu: tests random projection on the CUDA backend against projection_reference, to the bit.
  *
  * project_gpu_test [--quick] [--bench[=columns|rows|backend]] [--seed=N]: see gpu_harness.h. --bench prints a JSON line
- * a result and a table.
+ * per result and a table.
  */
 #include "../../kernels/memory.cuh"
 #include "../../kernels/project_cuda.cuh"
@@ -17,11 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_NBYTES ((size_t) 256 << 20)	/* for any job */
+#define KEPT_NBYTES ((size_t) 256 << 20)	/* what the process may keep between jobs */
 
 static bool quick_run = false;	/* --quick */
 
-/* What a float4 can be: most of it in (-1, 1), the rest zeros, subnormal numbers and magnitudes from 1e-30 to 1e30. */
+/*
+ * Draws float4 values of every kind: most in (-1, 1), the rest zeros, subnormal numbers and magnitudes from 1e-30 to
+ * 1e30.
+ */
 static float
 random_value(bool wild)
 {
@@ -55,7 +58,7 @@ random_vectors(int64_t n, int64_t dim, bool wild)
 	return x;
 }
 
-/* S as the device has it */
+/* A copy of the device's S */
 typedef struct HostMatrix
 {
 	int64_t    *row_start;
@@ -83,7 +86,9 @@ matrix_free(HostMatrix *s)
 	free(s->entries);
 }
 
-/* Whether columns 0 .. ncolumns - 1 are the reference's; if these are all, also that there is nothing else. */
+/*
+ * True if columns 0 .. ncolumns - 1 are the reference's, and if these are all columns, nothing else is in the matrix.
+ */
 static bool
 same_matrix(const HostMatrix *s, const GrDraw *draw, int64_t dim, int64_t nnonzeros, int64_t ncolumns)
 {
@@ -113,7 +118,7 @@ same_matrix(const HostMatrix *s, const GrDraw *draw, int64_t dim, int64_t nnonze
 	return same;
 }
 
-/* projection.h's sums, from rows: faster than the reference, which draws S for every vector. */
+/* Computes projection.h's sums from rows; the reference would draw S for every vector. */
 static float
 row_sum(const uint32_t *entries, int64_t n, const float *x, double scale)
 {
@@ -162,7 +167,7 @@ take(GrProject *project, float *y, int32_t k, int64_t *ntaken, GrError *err)
 	return true;
 }
 
-/* Everything that was put into a job comes out, in order; ragged: batches of changing sizes, some empty. */
+/* Checks that every vector put into a job comes out, in order. ragged: batches of changing sizes, some empty. */
 static bool
 run_job(GrProject *project, const float *x, int64_t n, int64_t dim, int32_t k, bool ragged, float *y, GrError *err)
 {
@@ -212,7 +217,7 @@ make_options(const GrDraw *draw, int64_t dim, int64_t nvectors, size_t block_nby
 	return options;
 }
 
-/* Batches of n vectors through the backend in blocks of different sizes, twice. */
+/* Checks batches of n vectors through the backend in blocks of different sizes, twice. */
 static bool
 check_batch(GrSession *session, const GrDraw *draw, const HostMatrix *s, int64_t dim, int64_t n)
 {
@@ -233,7 +238,7 @@ check_batch(GrSession *session, const GrDraw *draw, const HostMatrix *s, int64_t
 			GrTimes		times;
 			GrError		err = {};
 
-			/* many batches of one vector prove nothing more, nor does a large block for few */
+			/* many batches of one vector prove nothing more, nor does a large block for few vectors */
 			if ((blocks[b] < 32 && n > 40) || (block_nbytes > (size_t) 64 << 20 && blocks[b] > n))
 				continue;
 			ok = gpu->projector->begin(session, &options, NULL, &project, &err);
@@ -255,7 +260,7 @@ check_batch(GrSession *session, const GrDraw *draw, const HostMatrix *s, int64_t
 	return ok;
 }
 
-/* The fused kernel by itself, on S of one chunk. */
+/* Checks the fused kernel alone, on an S of one chunk. */
 static bool
 check_fused(const ProjectMatrix *matrix, const GrDraw *draw, const HostMatrix *s, int64_t n)
 {
@@ -300,7 +305,7 @@ check_fused(const ProjectMatrix *matrix, const GrDraw *draw, const HostMatrix *s
 	return same;
 }
 
-/* S, the fused kernel where it may be used, and batches; the first vector's results against the reference itself. */
+/* Checks S, the fused kernel where it may be used, and batches; the first vector's results against the reference. */
 static void
 check_shape(GrSession *session, int64_t k, double density, int64_t dim, bool quick)
 {
@@ -337,7 +342,7 @@ check_shape(GrSession *session, int64_t k, double density, int64_t dim, bool qui
 	{
 		int64_t		n = quick ? quick_batches[b] : batches[b];
 
-		/* what the host can sum in good time */
+		/* at most the work that the host does in good time */
 		if (n > 2 && (double) n * (double) (matrix->nnonzeros + dim) > (dim > PROJECT_SEGMENT ? 3e8 : 1e8))
 			continue;
 		check(check_batch(session, &draw, &s, dim, n), "... %lld vectors", (long long) n);
@@ -382,7 +387,7 @@ check_shapes(GrSession *session, bool quick)
 	}
 }
 
-/* Nonzeros that shared memory doesn't take: the same pairs. */
+/* Checks that nonzeros beyond shared memory's room give the same pairs. */
 static void
 check_room(void)
 {
@@ -429,7 +434,7 @@ check_room(void)
 	device_free(counts, scan, keys, values);
 }
 
-/* Without what the process keeps for any job */
+/* Returns the device memory in use, without the memory that the process keeps between jobs. */
 static size_t
 free_nbytes(void)
 {
@@ -446,8 +451,8 @@ free_nbytes(void)
 }
 
 /*
- * Is as much memory free as it was, but for slack? Other programs take and give back memory of the device too: with
- * --quick, which is how several of them run at the same time, it may take a while.
+ * True if as much memory is free as before, up to slack. Other programs take and return device memory, too: with
+ * --quick several tests run at the same time, so this may wait.
  */
 static bool
 memory_is_back(size_t before, size_t slack_nbytes)
@@ -461,7 +466,7 @@ memory_is_back(size_t before, size_t slack_nbytes)
 	return true;
 }
 
-/* Begins and ends a job; where S was on the device, and whether it was the session's already. */
+/* Begins and ends a job; reports where S was on the device, and if the session had kept it. */
 static bool
 touch(GrSession *session, const GrDraw *draw, int64_t dim, size_t cache_nbytes, size_t *s_nbytes, bool *drawn)
 {
@@ -518,7 +523,7 @@ check_keeping(GrSession *session, int64_t dim)
 	check(ok && memory_is_back(before, (size_t) 16 << 20), "a job that keeps nothing clears what was kept");
 }
 
-/* A job goes on with its S when another job gives it up. */
+/* Checks that a job keeps its S when another job gives it up. */
 static void
 check_sharing(GrSession *session)
 {
@@ -547,7 +552,7 @@ check_sharing(GrSession *session)
 	free(again);
 }
 
-/* Single vectors, a job each: no memory comes or goes. */
+/* Checks that single vectors, a job each, neither take nor leave memory. */
 static void
 check_single(GrSession *session)
 {
@@ -651,11 +656,11 @@ check_misuse(GrSession *session)
 		gpu->projector->submit(project, capacity, NULL, &err);
 	check(ok && !gpu->projector->block(project, &block, &capacity, &err) && err.status == GR_INVALID,
 		  "too many batches under way");
-	gpu->projector->end(project);	/* with work under way */
+	gpu->projector->end(project);	/* while work is under way */
 	gpu->projector->end(NULL);
 }
 
-/* A session that has kept things gives them back. */
+/* Checks that a session gives back the memory it kept. */
 static void
 check_closing(const GrSession *session, int64_t dim)
 {

@@ -1,6 +1,6 @@
 /*
- * projection_cache.h: tests of the cache of random projections: what it keeps, what goes for others, how many steps
- * that takes, and that the projections keep their bits all the while.
+ * projection_cache.h: tests the cache of random projections: what it keeps, what it gives up, how many steps that
+ * takes, and that projections always have the same bits.
  */
 #ifndef GPUREG_PROJECTION_CACHE_H
 #define GPUREG_PROJECTION_CACHE_H
@@ -13,7 +13,9 @@
 
 #define CACHE_DIM 3000
 
-/* Applies a key to a fixed vector, checks the bits, and returns how many columns that drew; -1 if anything is wrong. */
+/*
+ * Applies a key to a fixed vector and checks the bits. Returns how many columns that drew, or -1 if anything is wrong.
+ */
 static inline int64_t
 use(GrProjectionCache *cache, size_t limit, Key key, int64_t dim)
 {
@@ -60,7 +62,7 @@ test_kept(void)
 		  use(cache, LARGE, a, CACHE_DIM) == 0, "keys that take turns");
 	for (int64_t dim = 1; dim < 400; dim++)
 	{
-		/* what other vectors left behind is larger */
+		/* the rest that other vectors left is larger */
 		nwrong += !apply(cache, LARGE, a, 8, rest, 1, CACHE_DIM, y) || use(cache, LARGE, a, dim) != 0;
 		nwrong += !apply(cache, LARGE, c, 8, rest, 1, CACHE_DIM, y) || use(cache, LARGE, c, dim) != 0;
 	}
@@ -69,7 +71,7 @@ test_kept(void)
 	gr_projection_cache_free(cache);
 	free(rest);
 
-	/* room for two of three */
+	/* room for two of three projections */
 	cache = gr_projection_cache_create();
 	nbytes = nbytes * 5 / 2;
 	use(cache, nbytes, a, CACHE_DIM);
@@ -95,7 +97,7 @@ test_growth(void)
 	check(drawn >= GR_CHUNK_NCOLS - 9 && drawn <= GR_CHUNK_NCOLS + 1 &&
 		  use(cache, LARGE, key, GR_CHUNK_NCOLS + 77) == 0,
 		  "longer vectors use what is there");
-	/* of three chunks the limit has room for about one and a half */
+	/* the limit has room for about one and a half of three chunks */
 	drawn = use(cache, 100000, key, 2 * GR_CHUNK_NCOLS + 1);
 	check(drawn > 0 && drawn <= 2 * GR_CHUNK_NCOLS + 1 && use(cache, 100000, key, 2 * GR_CHUNK_NCOLS + 1) >= 0,
 		  "a limit below what S takes");
@@ -146,7 +148,7 @@ test_kept_columns(void)
 
 #define MANY 100000
 
-/* The list in both directions, the table's chains, the bytes and the number of buckets are as they must be. */
+/* True if the list in both directions, the table's chains, the bytes and the number of buckets agree. */
 static inline bool
 is_whole(const GrProjectionCache *cache)
 {
@@ -171,7 +173,7 @@ is_whole(const GrProjectionCache *cache)
 		(cache->nbuckets <= GR_NBUCKETS_MIN || cache->nbuckets <= GR_BUCKETS_MAX * nlisted);
 }
 
-/* Memory that projections with nothing kept take, those but the first */
+/* Returns the memory of n projections that keep nothing, without the first one's. */
 static inline size_t
 own_nbytes(const GrProjectionCache *cache)
 {
@@ -179,8 +181,8 @@ own_nbytes(const GrProjectionCache *cache)
 }
 
 /*
- * Opens n projections that differ in key number by, from the first on; how many times the limit was passed or the
- * projection was the wrong one.
+ * Opens n projections that differ in key number `by`, starting with number first. Returns how often the limit was
+ * passed or the projection was wrong.
  */
 static inline int
 open_many(GrProjectionCache *cache, int by, int first, int n, size_t limit)
@@ -201,7 +203,7 @@ open_many(GrProjectionCache *cache, int by, int first, int n, size_t limit)
 	return nwrong;
 }
 
-/* However many are kept, and whether or not others go for them, to open one takes a few steps. */
+/* Checks that opening a projection takes a few steps, however many are kept, and whether or not others are given up. */
 static inline void
 test_many(void)
 {
@@ -223,10 +225,10 @@ test_many(void)
 				nwrong += own_nbytes(cache) > limits[l] + GR_NBUCKETS_MIN * sizeof(GrProjection *) ||
 					nkept < limits[l] / 2000;
 			nwrong += !is_whole(cache);
-			/* the last ones once more, from the oldest on */
+			/* opens the last ones again, the oldest first */
 			nwrong += open_many(cache, by, n - (int) nkept, (int) nkept, limits[l]);
 			nwrong += cache->nprojections != nkept || !is_whole(cache);
-			/* a lower limit, and all of them go */
+			/* a lower limit makes all of them go */
 			nwrong += open_many(cache, by, n / 2, 1, 0) + (cache->nprojections != 1) + !is_whole(cache);
 			nsteps = gr_projection_cache_nsteps(cache);
 			if (!check(nwrong == 0 && nsteps <= 8 * ((int64_t) n + (int64_t) nkept + 1), "%d %s, a limit of %zu bytes",
@@ -236,7 +238,7 @@ test_many(void)
 		}
 }
 
-/* Against a plain list of the seeds in the order of their use, of which a limit keeps the first few */
+/* Checks the cache against a plain list of seeds in the order of use, of which a limit keeps the first few. */
 static inline void
 test_recency(void)
 {
@@ -249,7 +251,7 @@ test_recency(void)
 
 	for (int turn = 0; turn < 20000; turn++)
 	{
-		/* at first as they come, then some more often than others */
+		/* random seeds, in two of three turns from a smaller range */
 		uint64_t	seed = (uint64_t) random() % (turn % 3 == 0 ? 200 : 30);
 		const GrProjection *at;
 		GrError		err = {0};
@@ -273,7 +275,7 @@ test_recency(void)
 	gr_projection_cache_free(cache);
 }
 
-/* What was given up is drawn again, to the same bits, which use() checks; what wasn't isn't. */
+/* Checks that projections that were given up, and only those, are drawn again, to the same bits. */
 static inline void
 test_drawn_again(void)
 {

@@ -1,6 +1,6 @@
 /*
- * projection_data.h: what the tests of random projection share: test/data/projection.csv, the vectors that its recipes
- * make, hashes and slow but plain sums.
+ * projection_data.h: shared by the tests of random projection: test/data/projection.csv, the vectors that its recipes
+ * make, hashes, and slow but plain sums.
  */
 #ifndef GPUREG_PROJECTION_DATA_H
 #define GPUREG_PROJECTION_DATA_H
@@ -14,7 +14,7 @@
 #include "compute/project/sparse.h"
 #include "projection_reference.h"
 
-/* The first four are those of projection_reference.py; TINY is denormal. */
+/* Recipes for vectors; the first four are those of projection_reference.py. TINY is denormal. */
 typedef enum Recipe
 {
 	EVEN,
@@ -27,7 +27,7 @@ typedef enum Recipe
 
 static const char *const recipe_names[NRECIPES] = {"even", "mixed", "cancel", "sparse", "tiny"};
 
-/* Entry j of vector v; the file's vectors are those of v = 0. */
+/* Returns entry j of vector v; the file's vectors are v = 0. */
 static inline float
 recipe_value(Recipe recipe, int64_t j, uint32_t v)
 {
@@ -52,7 +52,7 @@ recipe_value(Recipe recipe, int64_t j, uint32_t v)
 	}
 }
 
-/* nvectors vectors of length dim, row-major, from vector first on */
+/* Makes nvectors vectors of length dim, row-major, from vector first on; the caller frees them. */
 static inline float *
 make_vectors(Recipe recipe, uint32_t first, int64_t nvectors, int64_t dim)
 {
@@ -66,7 +66,7 @@ make_vectors(Recipe recipe, uint32_t first, int64_t nvectors, int64_t dim)
 
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 
-/* FNV-1a over nbytes of word, the lowest first */
+/* Hashes nbytes of word with FNV-1a, the lowest byte first. */
 static inline uint64_t
 fnv_add(uint64_t hash, uint64_t word, int nbytes)
 {
@@ -84,7 +84,7 @@ compare_rows(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Column j, by row; returns how many entries, or -1 if a row comes twice or isn't one. */
+/* Draws column j, sorted by row. Returns the number of entries, or -1 if a row occurs twice or is out of range. */
 static inline int
 sorted_column(const GrDraw *draw, int64_t j, uint32_t *entries)
 {
@@ -98,7 +98,7 @@ sorted_column(const GrDraw *draw, int64_t j, uint32_t *entries)
 	return n;
 }
 
-/* Room for a column: k entries, or what k strata could have at most where k is huge */
+/* Allocates room for a column: k entries, or the most that k strata can have if k is huge. */
 static inline uint32_t *
 column_buffer(const GrDraw *draw)
 {
@@ -108,7 +108,7 @@ column_buffer(const GrDraw *draw)
 }
 
 /*
- * y from columns idx, in the order given, as projection.h has it if that is ascending; without chunks if not chunked.
+ * Computes y from columns idx, in the given order; in ascending order the sums are projection.h's. chunked: in chunks.
  */
 static inline void
 plain_sums(const GrDraw *draw, const int64_t *idx, const double *val, int64_t n, bool chunked, float *y)
@@ -138,7 +138,7 @@ plain_sums(const GrDraw *draw, const int64_t *idx, const double *val, int64_t n,
 	free(entries);
 }
 
-/* The nonzeros of a vector: idx and val have room for dim. */
+/* Collects the nonzeros of a vector; idx and val have room for dim. */
 static inline int64_t
 find_nonzeros(const float *x, int64_t dim, int64_t *idx, double *val)
 {
@@ -153,7 +153,7 @@ find_nonzeros(const float *x, int64_t dim, int64_t *idx, double *val)
 	return n;
 }
 
-/* What S depends on */
+/* The arguments that S depends on */
 typedef struct Key
 {
 	int64_t		k;
@@ -161,7 +161,7 @@ typedef struct Key
 	double		density;
 } Key;
 
-/* y from x by way of the cache; false if that fails */
+/* Computes y from x by the cache; false if that fails. */
 static inline bool
 apply(GrProjectionCache *cache, size_t limit, Key key, int lanes, const float *x, int64_t nvectors, int64_t dim,
 	  float *y)
@@ -194,8 +194,8 @@ same(const float *a, const float *b, int64_t n)
 }
 
 /*
- * A vector whose sums are as sensitive to their order as can be: columns that are the same, half of the vector apart,
- * get 2^60 and -2^60, until every row has some; the others get little.
+ * Makes a vector whose sums depend on their order as much as possible: equal columns that are half of the vector apart
+ * get 2^60 and -2^60, until every row has such a pair; the others get little.
  */
 static inline float *
 make_sensitive(const GrDraw *draw, int64_t dim)
@@ -271,7 +271,7 @@ parse_row(char *line, DataRow *row)
 	return line == NULL;
 }
 
-/* The next of the words of *values in base 16 or 10; false at the end */
+/* Reads the next of the words of *values in base 16 or 10; false at the end. */
 static inline bool
 next_value(char **values, int base, int64_t *value)
 {
@@ -279,15 +279,15 @@ next_value(char **values, int base, int64_t *value)
 
 	if (word == NULL || *word == '\0')
 		return false;
-	/* the sign of a row, which may be row 0 */
+	/* "-0" is possible: a sign for row 0 */
 	*value = base == 16 ? (int64_t) strtoull(word, NULL, 16) :
 		strtoll(word + 1, NULL, 10) | (*word == '-' ? GR_ENTRY_SIGN : 0);
 	return true;
 }
 
 /*
- * Calls take for every line whose kind begins so; it says whether the line is right. Returns how many lines, or -1 if
- * any is wrong.
+ * Calls take, which returns false for a wrong line, with every line whose kind begins so. Returns how many lines, or -1
+ * if any is wrong.
  */
 static inline int
 check_data(bool (*take) (DataRow *row, void *arg), void *arg, const char *kind)

@@ -1,5 +1,5 @@
 /*
- * projection_reference.h: y = S x / sqrt(k p) straight from projection.h's definition, one column after the other.
+ * projection_reference.h: y = S x / sqrt(k p) directly from projection.h's definition, one column after the other.
  */
 #ifndef GPUREG_PROJECTION_REFERENCE_H
 #define GPUREG_PROJECTION_REFERENCE_H
@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* The nonzeros of column j of S into entries (room for k), unordered; returns how many. */
+/* Writes the nonzeros of column j of S to entries (room for k), unordered; returns how many. */
 extern int	projection_reference_column(const GrDraw *draw, int64_t j, uint32_t *entries);
 
-/* y (k) from the vector x of length dim. */
+/* Computes y (length k) from the vector x of length dim. */
 extern void projection_reference(const GrDraw *draw, const float *x, int64_t dim, float *y);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * projection_test.c: S against values from an independent program (test/data/projection_reference.py) and against its
- * law; projections against plain sums, to the bit; distances; the cache.
+ * projection_test.c: tests S against values from an independent program (test/data/projection_reference.py) and against
+ * its law; projections against plain sums, to the bit; distances; and the cache.
  */
 #include <limits.h>
 
@@ -13,7 +13,7 @@
 #include "unit.h"
 
 /*
- * The file's values
+ * Values of the file
  */
 
 static bool
@@ -36,7 +36,7 @@ take_philox(DataRow *row, void *arg)
 	return true;
 }
 
-/* A stratum's first words, of which the number of nonzeros comes from the first two */
+/* Returns a stratum's first words; the number of nonzeros comes from the first two. */
 static GrPhilox
 split(uint64_t u)
 {
@@ -70,7 +70,7 @@ take_thresholds(DataRow *row, void *arg)
 	if (!gr_draw_init(&draw, row->k, 0, row->density, &err) || draw.full.nrows != row->n)
 		return false;
 	for (; next_value(&row->values, 16, &threshold); n++)
-		/* the threshold itself counts, and what is below it doesn't */
+		/* the threshold itself counts, a number below it doesn't */
 		if (n == draw.full.nthresholds || draw.full.thresholds[n] != (uint64_t) threshold ||
 			gr_draw_count(&draw.full, split((uint64_t) threshold)) <= n ||
 			(threshold != 0 && gr_draw_count(&draw.full, split((uint64_t) threshold - 1)) > n))
@@ -78,7 +78,7 @@ take_thresholds(DataRow *row, void *arg)
 	return n == draw.full.nthresholds && memcmp(&draw.full, &draw.last, sizeof(GrDrawTable)) == 0;
 }
 
-/* A column, or the hash of many */
+/* Checks a column, or the hash of many. */
 static bool
 take_column(DataRow *row, void *arg)
 {
@@ -114,7 +114,7 @@ take_column(DataRow *row, void *arg)
 	return good && (!many || strcmp(row->values, want) == 0);
 }
 
-/* Is y what the line says? want are its values, unless it has a hash. */
+/* True if y is as the line says. want: the line's values, unless it has a hash. */
 static bool
 is_wanted(const DataRow *row, const uint32_t *want, const float *y)
 {
@@ -132,7 +132,7 @@ is_wanted(const DataRow *row, const uint32_t *want, const float *y)
 	return hash == strtoull(row->values, NULL, 16);
 }
 
-/* One vector by itself, with S kept and not, in the middle of three, and as a sparse one. arg is the cache. */
+/* Projects one vector alone, with S kept and not kept, in the middle of three, and as a sparse one. arg: the cache. */
 static bool
 take_project(DataRow *row, void *arg)
 {
@@ -228,17 +228,17 @@ test_murmur3(void)
 }
 
 /*
- * The same bits, however computed
+ * Equal bits, however results are computed
  */
 
 typedef struct Shape
 {
 	Key			key;
 	int64_t		dim;
-	int			nvectors;		/* at most */
+	int			nvectors;		/* at most so many per batch */
 } Shape;
 
-/* What is wrong: bits, and how often the cache held more than its limit */
+/* Failures: wrong bits, and how often the cache held more than its limit */
 typedef struct Wrong
 {
 	int			nbits;
@@ -246,8 +246,8 @@ typedef struct Wrong
 } Wrong;
 
 /*
- * Every batch of 1 .. nvectors vectors, of large shapes every third unless GPUREG_LONG is set, or the ends of that
- * range, at several limits and lanes
+ * Projects every batch size from 1 to nvectors (of large shapes every third one, unless GPUREG_LONG is set), or only
+ * the ends of that range, at several limits and lanes.
  */
 static void
 count_wrong(GrProjectionCache *cache, const Shape *shape, Recipe recipe, Wrong *wrong)
@@ -308,7 +308,7 @@ test_shapes(void)
 	gr_projection_cache_free(cache);
 }
 
-/* Sparse vectors of columns from everywhere, with values that are no float4 */
+/* Projects sparse vectors with columns from everywhere and values that are no float4. */
 static void
 test_sparse(void)
 {
@@ -359,7 +359,7 @@ test_sparse(void)
 	gr_projection_cache_free(cache);
 }
 
-/* Sums of sensitive vectors; that these are sensitive is checked by sums in another order. */
+/* Projects vectors whose sums depend on their order; sums in another order show that they do. */
 static void
 check_order(GrProjectionCache *cache, Key key, int64_t dim)
 {
@@ -443,7 +443,7 @@ test_special_values(void)
 		  apply(cache, 0, key, 8, x[0], 1, 100, y) &&
 		  same(y, zeros, 70), "zeros of either sign give +0");
 
-	/* row 0's signs times the largest float4: 100 / sqrt(70) of it */
+	/* row 0's signs times the largest float4, whose sum is 100 / sqrt(70) of it */
 	gr_draw_init(&draw, key.k, key.seed, key.density, &err);
 	for (int j = 0; j < 100; j++)
 	{
@@ -477,8 +477,8 @@ squared_distance(const float *a, const float *b, int64_t n)
 }
 
 /*
- * The lemma of Johnson and Lindenstrauss: with k = 4 ln n / (eps^2 / 2 - eps^3 / 3), all squared distances within 1 +-
- * eps
+ * Checks the lemma of Johnson and Lindenstrauss: with k = 4 ln n / (eps^2 / 2 - eps^3 / 3), all squared distances are
+ * within 1 +- eps.
  */
 static void
 test_distances(Recipe recipe, int64_t dim, double density, bool sparse)
@@ -595,10 +595,10 @@ test_arguments(void)
 }
 
 /*
- * Cancel
+ * Cancellation
  */
 
-/* Is the host asked so often at least? It never says stop. */
+/* True if the host is polled at least that often; the host never stops. */
 static void
 test_polls(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limit, bool sparse, int least)
 {
@@ -624,7 +624,7 @@ test_polls(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limi
 	gr_projection_cache_free(cache);
 }
 
-/* Stops at every place there is, until a run comes to its end; the bits are right then. */
+/* Stops at every poll until a run comes to its end, whose bits must be right. */
 static void
 test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limit, bool sparse)
 {
@@ -666,8 +666,9 @@ test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t lim
 }
 
 /*
- * A word w gives a row of 3 and a sign, one of 6, as floor(6 w / 2^32): 2^32 = 4 modulo 6, so that of those words whose
- * 6 w is below 6 modulo 2^32 that one is taken whose rest is 4, and of those whose rest is 0 or 2 none (Lemire 2019).
+ * Searches words for a row of 3 and a row of 6. A word w gives row floor(6 w / 2^32) and a sign; 2^32 = 4 modulo 6. So
+ * of the words whose 6 w is below 6 modulo 2^32 the one with rest 4 is accepted, and those with rest 0 or 2 are not
+ * (Lemire 2019).
  */
 static void
 test_words_taken(void)

@@ -1,6 +1,6 @@
 /*
- * remote_check_test.c: commands that no client makes are refused, one field at a time wrong, and the server carries the
- * next right one out. test/fuzz/fuzz_service.c has random ones.
+ * remote_check_test.c: tests that commands with one wrong field, which no client makes, are refused, and that the
+ * server carries out the next right one. test/fuzz/fuzz_service.c sends random ones.
  */
 #include <math.h>
 
@@ -53,7 +53,7 @@ send_rows(Pair *pair, int object)
 	(void) sem_post(&pair->channel.requests);
 }
 
-/* Object 0 keeps rows with keys, object 1 sums them up. */
+/* Creates object 0, which keeps rows with keys, and object 1, which sums them. */
 static void
 begin_sinks(Pair *pair)
 {
@@ -67,17 +67,20 @@ begin_sinks(Pair *pair)
 	}
 }
 
-/* Numbers of any array */
+/* Zeros, valid numbers for any array */
 static const double zeros[4 * T * T] = {0};
 
-/* The command that asks for the sums of the request in the bulk area */
+/* Returns the command that asks for the sums of the request in the bulk area. */
 static bool
 sums_refused(Pair *pair, int object)
 {
 	return is_refused(pair, GR_REMOTE_SUMS, object, 0);
 }
 
-/* Puts a request, which is freed, where the server looks for it, and returns it there; the rest of the area is 0. */
+/*
+ * Puts a copy of a request where the server looks for it, frees the request, and returns the copy. The rest of the area
+ * is 0.
+ */
 static GrRequest *
 put_request(Pair *pair, GrRequest *request)
 {
@@ -107,7 +110,7 @@ put_pass(Pair *pair, GrPass pass)
 	return put_request(pair, gr_request_of_pass(&pass, gr_request_malloc, &err));
 }
 
-/* Laid out as it should be, but wrong; false if there is no such way */
+/* Makes a request wrong in its way-th way, though laid out correctly; false if there is no such way. */
 static bool
 wrong_pass(GrPass *pass, int way)
 {
@@ -135,7 +138,7 @@ wrong_pass(GrPass *pass, int way)
 	return true;
 }
 
-/* One number of the head wrong */
+/* Makes one number of a request's head wrong; false if there is no such number. */
 static bool
 spoil_pass(GrRequest *request, int way)
 {
@@ -211,7 +214,7 @@ put_boot(Pair *pair, GrBootPass pass)
 	return put_request(pair, gr_request_of_boot(&pass, gr_request_malloc, &err));
 }
 
-/* Laid out as it should be, but wrong */
+/* Makes a request wrong in its way-th way, though laid out correctly; false if there is no such way. */
 static bool
 wrong_boot(GrBootPass *pass, int way)
 {
@@ -236,7 +239,7 @@ wrong_boot(GrBootPass *pass, int way)
 	return true;
 }
 
-/* One number of the head wrong */
+/* Makes one number of a request's head wrong; false if there is no such number. */
 static bool
 spoil_boot(GrRequest *request, int way)
 {
@@ -279,7 +282,7 @@ test_boots(Pair *pair)
 	check(is_done(pair, GR_REMOTE_SUMS, 0, 0), "a bootstrap that is right");
 }
 
-/* By the backend itself, with nobody before it */
+/* Checks that the backend itself refuses bad requests, which no server has checked before. */
 static void
 test_backend(void)
 {
@@ -406,7 +409,7 @@ test_others(Pair *pair)
 	pair->channel.bulk = bulk;
 }
 
-/* Rows that are in no area, which nobody waits for */
+/* Checks rows outside every area that nobody waits for. */
 static void
 test_sends(Pair *pair)
 {
@@ -433,7 +436,7 @@ test_sends(Pair *pair)
 	}
 }
 
-/* Numbers of rows and of a design that nobody has checked are no indexes. */
+/* Checks that unchecked numbers of rows and of a design are not used as indexes. */
 static void
 test_numbers(void)
 {

@@ -1,5 +1,5 @@
 /*
- * remote_pair.h: a client and its server, which is a thread of the same process: both see the same memory.
+ * remote_pair.h: a client and its server, a thread of the same process, so both see the same memory.
  */
 #ifndef GPUREG_REMOTE_PAIR_H
 #define GPUREG_REMOTE_PAIR_H
@@ -18,13 +18,13 @@ typedef struct Pair
 	GrRemoteClient client;
 	GrRemoteServer server;
 	pthread_t	thread;
-	int			nleased;		/* at present */
-	size_t		asked;			/* for admission, bytes, */
-	size_t		released;		/* and given back */
+	int			nleased;		/* now */
+	size_t		asked;			/* bytes asked for admission */
+	size_t		released;		/* bytes released */
 	bool		lost;
 } Pair;
 
-/* A further area: the memory is the same on both sides. */
+/* Leases a further area, whose memory is the same on both sides. */
 static inline int
 lease(GrRemoteClient *client, size_t nbytes)
 {

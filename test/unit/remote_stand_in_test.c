@@ -1,11 +1,11 @@
 /*
- * remote_stand_in_test.c: what a channel carries, seen by a stand-in for the backend: what a device has and the CPU has
- * not (factors, ascents, rows that are read later), and what fails on the way.
+ * remote_stand_in_test.c: tests what a channel carries, as seen by a stand-in for the backend that has what the CPU
+ * lacks (factors, ascents, rows that are read later), and failures on the way.
  */
 #include <time.h>
 #include <unistd.h>
 
-/* The clock by which deadlines are told, as a test sets it */
+/* The clock that deadlines are compared with; tests set it. */
 static struct timespec now;
 
 static int
@@ -28,19 +28,19 @@ read_clock(clockid_t clock, struct timespec *at)
 
 #define P 3
 #define T (P + 1)
-#define NROWS 8					/* of a call */
+#define NROWS 8					/* rows per call */
 
-/* What the stand-in has, has been given, and is to do */
+/* State of the stand-in: its objects, the numbers it was given, and failures to make */
 static struct
 {
 	int			nopen;			/* sinks and factors */
 	int			nfactors_ended;
 	int64_t		ncalls;			/* of send */
-	int64_t		nread;			/* of them: as many as were waited for */
-	int64_t		fails_after;	/* reads; 0: none fails */
-	GrStatus	status;			/* that failures have */
+	int64_t		nread;			/* calls whose rows were read, when a wait asked for them */
+	int64_t		fails_after;	/* reads until one fails; 0: none fails */
+	GrStatus	status;			/* status of failures */
 	bool		begin_fails;
-	double		got[200];		/* what came with the last call */
+	double		got[200];		/* numbers that came with the last call */
 	GrPass		pass;
 	GrBootPass	boot;
 	GrAscent	ascent;
@@ -54,7 +54,7 @@ reset(void)
 	stand_in.status = GR_DEVICE_FAILED;
 }
 
-/* Copies n numbers to the end of what came, where there are some; how many there are then */
+/* Appends n numbers to what came, unless from is NULL; returns how many there are then. */
 static int
 note(int have, const double *values, int n)
 {
@@ -64,7 +64,7 @@ note(int have, const double *values, int n)
 	return have + n;
 }
 
-/* Is what came, from number at on, what values has? */
+/* True if the numbers that came, from number at on, are values. */
 static bool
 came(int *at, const double *values, int n)
 {
@@ -74,7 +74,7 @@ came(int *at, const double *values, int n)
 	return same;
 }
 
-/* n numbers, no two of which are the same within a test */
+/* Returns n numbers that are all different within a test. */
 static const double *
 numbers(double *to, int n)
 {
@@ -107,7 +107,7 @@ stand_in_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
-/* Rows are read when they are waited for, and not before. */
+/* Reads rows when they are waited for, not before. */
 static bool
 stand_in_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 {
@@ -282,14 +282,14 @@ begin_shaped(Pair *pair, GrRowShape shape, GrError *err)
 	return sink;
 }
 
-/* A sink of rows of P features and the response */
+/* Begins a sink of rows of P features and the response. */
 static GrSink *
 begin(Pair *pair, GrError *err)
 {
 	return begin_shaped(pair, gr_plain_shape(P), err);
 }
 
-/* No object of either side, and no memory that was admitted, is left. */
+/* Checks that neither side has an object left, nor admitted memory. */
 static void
 end(Pair *pair, const char *what)
 {
@@ -300,7 +300,7 @@ end(Pair *pair, const char *what)
 }
 
 /*
- * What is carried
+ * Calls that a channel carries
  */
 
 static void
@@ -344,7 +344,7 @@ test_passes(void)
 	end(pair, "passes");
 }
 
-/* With influence lines, and with steps */
+/* Checks a bootstrap's pass, with influence lines, and with steps. */
 static void
 test_boots(void)
 {
@@ -425,7 +425,7 @@ test_ascents(void)
 	end(pair, "ascents");
 }
 
-/* A factorisation of m terms with all arrays that it is given; out: what it is to fill */
+/* Returns a factorisation of m terms with all arrays that it is given. out: arrays it is to fill. */
 static GrFactorJob
 job_of(double in[4][60], double out[6][T], bool *aliased)
 {
@@ -491,7 +491,7 @@ test_factors(void)
  * Rows that are read later
  */
 
-/* Sends ncalls calls' rows, each from its own part of an area; the last number of it is what came last. */
+/* Sends ncalls calls' rows, each from its own part of an area. */
 static bool
 send_calls(GrSink *sink, Pair *pair, int area, int ncalls, GrError *err)
 {
@@ -509,8 +509,8 @@ send_calls(GrSink *sink, Pair *pair, int area, int ncalls, GrError *err)
 }
 
 /*
- * The server looks after rows that are being read while nothing is asked of it: they are told as read without anybody
- * waiting for them in the backend's own way.
+ * Checks that the server reads rows while nothing is asked of it, and reports them as read without a wait in the
+ * backend.
  */
 static void
 test_reads(void)
@@ -533,7 +533,7 @@ test_reads(void)
 	end(pair, "reads");
 }
 
-/* A copy that fails while nothing is asked: whatever is asked next says so, and another sink is as it was. */
+/* Checks that a copy that fails while nothing is asked shows in the next call, and leaves another sink alone. */
 static void
 test_failed_reads(void)
 {
@@ -572,7 +572,7 @@ test_failed_reads(void)
 	end(pair, "failed reads");
 }
 
-/* A device that is lost in a copy is told to the server's owner, and is no loss of the client's own. */
+/* Checks that a device lost while a sink begins is reported to the server's owner; the client's call fails. */
 static void
 test_lost(void)
 {
@@ -590,7 +590,7 @@ test_lost(void)
 	end(pair, "a lost device");
 }
 
-/* A projection that the server can't begin leaves nothing, nor does one for which there is no memory. */
+/* Checks that a projection that the server can't begin, or lacks memory for, leaves nothing. */
 static void
 test_projections(void)
 {
@@ -616,7 +616,7 @@ test_projections(void)
 	end(pair, "projections");
 }
 
-/* A deadline's nanoseconds are below a second's. */
+/* Checks that a deadline's nanoseconds are below a second. */
 static void
 test_deadlines(void)
 {
@@ -643,10 +643,10 @@ test_deadlines(void)
 }
 
 /*
- * What there is no room for
+ * Calls that lack room
  */
 
-/* A pass whose arguments don't fit the area that there is: another one is leased, and the old one goes. */
+/* Checks a pass whose arguments don't fit the area: a larger one is leased, and the old one is given back. */
 static void
 test_room(void)
 {
@@ -691,7 +691,7 @@ take_memory(void *arg, size_t nbytes)
 	return malloc(nbytes);
 }
 
-/* As many objects as one client may have: neither rows are derived then, nor is anything projected or factorised. */
+/* Checks a client with as many objects as it may have: rows are not derived, projected or factorised then. */
 static void
 test_objects(void)
 {
@@ -735,7 +735,7 @@ test_objects(void)
 	end(pair, "objects");
 }
 
-/* A derivation from an object that can have none: the server looks at what it has itself. */
+/* Checks a derivation from an object that can have none: the server refuses by its own records. */
 static void
 test_origins(void)
 {
