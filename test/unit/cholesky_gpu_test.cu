@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE 3.2e-30			/* as in ols.c */
+#define NOISE 3.2e-30			/* the value in ols.c */
 #define CLOSE 1e-28				/* relative, in double-double */
 
 static int64_t

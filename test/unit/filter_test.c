@@ -39,7 +39,7 @@ static GrFilterStep steps[GR_FILTER_STEPS_MAX];
 static bool
 read_filter(const char *text, size_t nbytes, int *nsteps, GrFilterFault *fault, GrError *err)
 {
-	/* without a terminating 0 */
+	/* has no terminating 0 */
 	char	   *copy = memcpy(memory.take(memory.arg, nbytes + (nbytes == 0)), text, nbytes);
 
 	memset(err, 0, sizeof(*err));
@@ -140,7 +140,7 @@ static const struct
 	{"i = 20e-1", 1, {GR_FILTER_EQ, 10, 2}},
 	{"i = 9007199254740993", 1, {GR_FILTER_LT, 10, -0x1.fffffffffffffp1023}},
 	{"l <= 9007199254740991", 1, {GR_FILTER_LE, 11, 0x1.fffffffffffffp52}},
-	/* numerics: of at most 15 digits, and longer ones */
+	/* numerics with at most 15 digits, and longer ones */
 	{"d = 0.10", 1, {GR_FILTER_EQ, 12, 0x1.999999999999ap-4}},
 	{"d = 0.10000000000000000001", 1, {GR_FILTER_LT, 12, -0x1.fffffffffffffp1023}},
 	{"d <= 0.09999999999999999999", 1, {GR_FILTER_LT, 12, 0x1.999999999999ap-4}},

@@ -68,7 +68,7 @@ make_levels(void)
 static bool
 read_formula(GrFormula *formula, const char *text, size_t nbytes, GrFormulaError *err)
 {
-	/* without a terminating 0 */
+	/* has no terminating 0 */
 	char	   *copy = take(NULL, nbytes + (nbytes == 0 ? 1 : 0));
 
 	*formula = (GrFormula) {.intercept = true};

@@ -62,7 +62,7 @@ result_free(Result *result)
 	free(result->lo);
 }
 
-/* How run_gram() sends rows */
+/* Options of run_gram() for sending rows */
 typedef struct Sending
 {
 	bool		single;
@@ -287,7 +287,7 @@ check_overflow(GrSession *session)
 	int64_t		k = 0;
 	bool		as_expected = true;
 
-	rows[57 * (p + 1) + 4] = 1e200; /* z_5: its square overflows, its products with others don't */
+	rows[57 * (p + 1) + 4] = 1e200; /* the square of z_5 overflows, its products with others don't */
 	result = run_gram(session, rows, 100, p, 4096, Sending());
 	for (int i = 0; i < p + 2; i++)
 		for (int j = 0; j <= i; j++, k++)

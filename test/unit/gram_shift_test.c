@@ -156,7 +156,7 @@ test_by_sums(void)
 	{
 		double		mean;
 		double		spread;
-		double		unit;		/* of the shift; 0: no shift */
+		double		unit;		/* the shift's last place; 0: no shift */
 	}			columns[] = {
 		{1000, 1, 1}, {1000.3, 40, 32}, {-1e6, 1e-3, 0x1p-10}, {1e5, 700, 512}, {3e-5, 1e-9, 0x1p-30}, {5, 1, 0},
 		{0, 1, 0}, {7, 0, 7}

@@ -133,7 +133,7 @@ typedef struct Run
 	int			npasses;
 	int			nfaces;			/* passes of FACE */
 	int			nkept;
-	int			iteration[PASSES_MAX];	/* of passes other than FACE, the first PASSES_MAX */
+	int			iteration[PASSES_MAX];	/* the first PASSES_MAX passes other than FACE */
 	double		deviance[PASSES_MAX];
 } Run;
 

@@ -113,7 +113,7 @@ test_solved(void)
 		double		l2;
 		double		coef[3];
 		double		errors[3];
-		double		covariance; /* of the first two coefficients */
+		double		covariance; /* covariance of the first two coefficients */
 		double		deviance;
 	}			cases[] = {
 		{"intercept", true, 0, {-0.9660214511609125, -0.0088699759403389118, 0.93060012453578177},

@@ -179,7 +179,7 @@ test_bad_rows(void)
 	GrSink	   *kept;
 	int			nwrong = 0;
 
-	rows[3 * (PIECE + 5) + 1] = INFINITY;	/* in the second call */
+	rows[3 * (PIECE + 5) + 1] = INFINITY;	/* a row of the second call */
 	rows[3 * (40 * PIECE - 1)] = INFINITY;
 	kept = keep(gr_backend_cpu.sink, 2, rows, 40 * PIECE, 3, &none);
 	for (int turn = 0; turn < 50; turn++)

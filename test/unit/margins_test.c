@@ -14,7 +14,7 @@ static const char design_text[] =
 	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" n \"z\" f \"h\" 2 \"u\" \"v\" "
 	"5 1 p 0 3 1 d 1 2 n 0 n 2 1 c 3 2 p 0 3 c 1";
 
-/* Those columns with powers of x about 3/2 and of z about -2 */
+/* The columns of design_text with powers of x about 3/2 and of z about -2 */
 static const char centered_text[] =
 	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" n \"z\" f \"h\" 2 \"u\" \"v\" "
 	"2 1 q 0 3 3ff8000000000000 2 q 2 2 c000000000000000 d 1";

@@ -14,7 +14,7 @@
 
 #define NTHREADS 8
 #define NSHAPES 8
-#define SLACK_NBYTES ((size_t) 32 << 20)	/* what the driver may take with more threads and streams */
+#define SLACK_NBYTES ((size_t) 32 << 20)	/* the driver may take this for more threads and streams */
 
 /* Numbers of features; some share kernels and need different amounts of shared memory for them. */
 static const int shapes[NSHAPES] = {1, 8, 3, 20, 24, 40, 60, 70};
@@ -251,7 +251,7 @@ check_reuse(GrSession *session, const Problem *problems, bool quick)
 	/* list() makes each device of the machine the current one in turn */
 	ok = gpu->device->list(devices, COUNT(devices), &ndevices, &err) && device < ndevices &&
 		cuda_ok(cudaSetDevice(device));
-	/* other programs take memory, too: with --quick several tests run at the same time */
+	/* programs beside this one take memory: with --quick several tests run at the same time */
 	check(ok && (quick || devices[device].memory_free == free_nbytes() + gr_memory_use(device).kept_nbytes),
 		  "what is kept counts as free");
 	check(gr_memory_release(device) && gr_memory_use(device).kept_nbytes == 0 && !gr_memory_release(device),

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_NBYTES ((size_t) 256 << 20)	/* what the process may keep between jobs */
+#define KEPT_NBYTES ((size_t) 256 << 20)	/* limit of memory kept between jobs */
 
 static bool quick_run = false;	/* --quick */
 

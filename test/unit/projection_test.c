@@ -235,7 +235,7 @@ typedef struct Shape
 {
 	Key			key;
 	int64_t		dim;
-	int			nvectors;		/* at most so many per batch */
+	int			nvectors;		/* largest batch */
 } Shape;
 
 /* Failures: wrong bits, and how often the cache held more than its limit */

@@ -35,7 +35,7 @@ static struct
 {
 	int			nopen;			/* sinks and factors */
 	int			nfactors_ended;
-	int64_t		ncalls;			/* of send */
+	int64_t		ncalls;			/* calls of send */
 	int64_t		nread;			/* calls whose rows were read, when a wait asked for them */
 	int64_t		fails_after;	/* reads until one fails; 0: none fails */
 	GrStatus	status;			/* status of failures */

@@ -1,6 +1,6 @@
 /*
- * remote_test.c: a backend behind a channel gives what the same backend gives by itself, to the bit; and what becomes
- * of clients that are cancelled or go, and of those whose server goes. The server is a thread here.
+ * remote_test.c: tests that a backend behind a channel gives the bits of that backend itself, and the end of clients
+ * that are cancelled or leave, and of clients whose server leaves. The server is a thread here.
  */
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 
 #define P 5
 #define NROWS 20000
-#define BLOCK 700				/* rows */
+#define BLOCK 700				/* rows per block */
 #define OWNER 4711
 #define DESCRIPTION_NBYTES 123
 #define TRIANGLE ((P + 2) * (P + 3) / 2)
@@ -34,7 +34,7 @@ make_rows(double *rows)
 	return rows;
 }
 
-/* Sends all rows, block by block, each from a place that is overwritten once it has been read. */
+/* Sends all rows block by block, each from memory that is overwritten once it has been read. */
 static bool
 send_all(const GrSinkOps *ops, GrSink *sink, GrShiftedGram *shifted, const double *rows, char *memory, int nblocks,
 		 GrError *err)
@@ -61,7 +61,7 @@ send_all(const GrSinkOps *ops, GrSink *sink, GrShiftedGram *shifted, const doubl
 	return true;
 }
 
-/* The sums of all rows, less a shift that is chosen on the way */
+/* Sums all rows less a shift that is chosen after the first block. */
 static bool
 sum_all(const GrBackend *backend, GrSession *session, const double *rows, char *memory, double *hi, double *lo,
 		double *shift, GrError *err)
@@ -108,7 +108,7 @@ test_sums(const double *rows)
 	end_pair(pair);
 }
 
-/* Sums that the bulk area has no room for, asked for by a thread that can't lease a larger one: they come in pieces. */
+/* Checks sums that exceed the bulk area, asked for by a thread that can't lease a larger one: they come in pieces. */
 static void
 test_wide_sums(void)
 {
@@ -152,7 +152,7 @@ test_wide_sums(void)
 	end_pair(pair);
 }
 
-/* A pass of each kind that a fit makes */
+/* Makes a pass of each kind that a fit makes. */
 static bool
 pass_all(const GrBackend *backend, GrSession *session, const double *rows, char *memory, double *sums[3], GrError *err)
 {
@@ -205,7 +205,7 @@ test_passes(const double *rows)
 	end_pair(pair);
 }
 
-/* A store of one */
+/* A store for one sink */
 static GrRemoteStored stored;
 static size_t stored_nbytes;
 
@@ -240,7 +240,7 @@ take_memory(void *arg, size_t nbytes)
 	return malloc(nbytes);
 }
 
-/* Of rows of P features and the response: features 4 and 0, where feature 1 is above 0.25 */
+/* Makes a derivation for rows of P features and the response: features 4 and 0, where feature 1 is above 0.25. */
 static GrDerivation *
 derivation_of(int ncolumns)
 {
@@ -255,7 +255,7 @@ derivation_of(int ncolumns)
 	return gr_derivation_make(&options, (GrMemory) {take_memory, NULL}, &err);
 }
 
-/* Passes over a sink that is derived, here and there */
+/* Makes an EXACT pass over a derived sink, of whichever backend. */
 static bool
 pass_derived(const GrBackend *backend, GrSink *sink, double *sums, GrError *err)
 {
@@ -269,7 +269,7 @@ pass_derived(const GrBackend *backend, GrSink *sink, double *sums, GrError *err)
 	return sum_pass(backend->sink, sink, &pass, sums, NULL, err);
 }
 
-/* Rows that are stored come back as they are, from any to any. */
+/* Checks that stored rows are read back as they were sent, over any span. */
 static void
 test_read(Pair *pair, const double *rows)
 {
@@ -293,7 +293,7 @@ test_read(Pair *pair, const double *rows)
 		  "nor of another number");
 }
 
-/* The server's main thread has what is stored, and ends it. */
+/* Checks that the server's main thread gets what is stored, and can end it. */
 static void
 test_stored(const double *rows)
 {
@@ -357,7 +357,7 @@ test_stored(const double *rows)
 	free(other);
 }
 
-/* Failures come where they are asked for. */
+/* Checks that failures are reported by the call that asks for the result. */
 static void
 test_failures(const double *rows)
 {
@@ -412,7 +412,10 @@ fail_late(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 	return gr_fail(err, GR_DEVICE_MEMORY, 0, "no room");
 }
 
-/* A send fails when the client has asked for sums, or a pass, already: they aren't those of some of the rows. */
+/*
+ * Checks a send that fails when the client has already asked for sums, or for a pass: they fail, instead of leaving out
+ * rows.
+ */
 static void
 test_late_failures(const double *rows)
 {
@@ -452,10 +455,9 @@ test_late_failures(const double *rows)
 	end_pair(pair);
 }
 
-/* A backend whose pass ends when it is cancelled, or at once with a lost device. */
 /*
- * Objects of a connection that has ended, while the client has another already, whose objects have the same numbers:
- * they are no more, and their end is nobody else's
+ * Checks the end of an object of an earlier connection, while the client's new connection has an object of the same
+ * number: the new object stays.
  */
 static void
 test_earlier_connection(const double *rows)
@@ -562,7 +564,7 @@ test_ends(void)
 		{
 			GrError		gone = {.detail = "gone"};
 
-			/* whoever reaps it tells so; what the client does then ends */
+			/* the service reports a server that it reaps; the client's next calls end */
 			gr_channel_abandon(&pair->channel, &gone);
 		}
 		gr_backend_remote.sink->end(sink);
@@ -579,7 +581,7 @@ test_ends(void)
 
 static uint32_t let_go;
 
-/* A call of the driver's that doesn't return, whatever it is told */
+/* Never returns, like a driver's call that hangs, whatever the host says. */
 static bool
 deaf_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
@@ -592,7 +594,9 @@ deaf_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *ho
 	return gr_fail(err, GR_CANCELED, 0, "a deaf pass");
 }
 
-/* A client whose server doesn't stop when it is canceled goes after a while, and asks nothing of it any more. */
+/*
+ * Checks that a client whose server doesn't stop when canceled leaves after a while, and asks nothing of it any more.
+ */
 static void
 test_deaf_server(void)
 {
@@ -634,7 +638,7 @@ test_deaf_server(void)
 	free(pair);
 }
 
-/* A server that ends tells so first, and then cancels what is under way: the client hears of the end alone. */
+/* Ends the server: it reports its end first and cancels the work under way then, so the client sees only the end. */
 static void *
 end_later(void *arg)
 {
@@ -679,7 +683,7 @@ test_server_ends(void)
 	check(ntold == 10, "a server that ends is no cancel of the client's");
 }
 
-/* Projections: the same bits, and its own area */
+/* Checks that projections have the same bits, and an area of their own. */
 static bool
 project_all(const GrBackend *backend, GrSession *session, GrProjectionCache *cache, float *out, GrError *err)
 {

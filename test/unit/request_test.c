@@ -1,6 +1,6 @@
 /*
- * request_test.c: a pass or a bootstrap comes out of a request as it went in, wherever the block was copied to, and a
- * block that is damaged is refused.
+ * request_test.c: tests that a pass or a bootstrap comes out of a request as it went in, wherever the block was copied
+ * to, and that a damaged block is refused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 static const GrRowShape plain = {.nfeatures = P};
 static const GrRowShape keyed = {.nfeatures = P,.key = true};
 
-/* Numbers of all arrays: each begins elsewhere among them. */
+/* Numbers that all arrays point into, each at another place */
 static double numbers[400];
 
 static GrPass
@@ -57,7 +57,7 @@ same(const double *a, const double *b, size_t n)
 	return a != NULL && b != NULL && a != b && memcmp(a, b, n * sizeof(double)) == 0;
 }
 
-/* A copy elsewhere, of which the original is gone */
+/* Copies a request elsewhere, and destroys the original. */
 static GrRequest *
 moved(GrRequest *request)
 {
@@ -122,7 +122,7 @@ test_boots(void)
 	}
 }
 
-/* Sums by requests, in two parts that are merged, and by the functions of passes and of bootstraps */
+/* Checks sums by requests, in two parts that are merged, against the functions of passes and of bootstraps. */
 static void
 test_sums(const GrRequest *request, const double *rows, int stride, const char *what)
 {
@@ -167,7 +167,7 @@ test_sums(const GrRequest *request, const double *rows, int stride, const char *
 	free(scratch);
 }
 
-/* Scores of rows in two parts that are merged, by requests and by the functions of scores */
+/* Checks scores by requests, of rows in two parts that are merged, against the functions of scores. */
 static void
 test_scores(const double *rows, bool hessian)
 {
@@ -207,7 +207,7 @@ test_scores(const double *rows, bool hessian)
 	free(request);
 }
 
-/* Sums by group are those of each group's rows alone; rows with keys of no group are left out. */
+/* Checks that sums by group are those of each group's rows alone, without the rows whose keys have no group. */
 static void
 test_groups(const double *rows, const GrRequest *plain_request)
 {
@@ -240,7 +240,7 @@ test_groups(const double *rows, const GrRequest *plain_request)
 				memcpy(own + n++ * ncols, keyed_rows + r * ncols, ncols * sizeof(double));
 		gr_request_clear(plain_request, want);
 		ok = ok && gr_request_add(plain_request, want, own, n, scratch, NULL);
-		/* what a merge with sums of no rows changes, it changes here, too */
+		/* the sums by group were merged with sums of no rows, so the expected sums are, too */
 		gr_request_merge(plain_request, want, sums + (NGROUPS + group) * nsums);
 		check(ok && n > 0 && memcmp(want, sums + group * nsums, nsums * sizeof(double)) == 0,
 			  "the sums of group %d of %s, to the bit", group, gr_request_name(request));
@@ -290,7 +290,10 @@ test_rows(void)
 	}
 }
 
-/* Damages a request, in one way; false if there is no such way. *nbytes: of the block, as its receiver is told */
+/*
+ * Damages a request in its way-th way; false if there is no such way. *nbytes: the block's length, as its receiver gets
+ * it.
+ */
 static bool
 damage(GrRequest *r, size_t *nbytes, int way)
 {
@@ -368,7 +371,7 @@ test_damaged(GrRequest *whole, GrRowShape shape, const char *what)
 	free(request);
 }
 
-/* Any byte of the head is changed: what is taken for valid may be read to its end. */
+/* Changes any byte of the head; requests that still are valid are read to their end. */
 static void
 test_bytes(GrRequest *whole, GrRowShape shape, const char *what)
 {

@@ -1,6 +1,6 @@
 /*
- * satterthwaite_test.c: degrees of freedom of CR2's variances against the sum over pairs of clusters, also where the
- * coefficients are taken in turns.
+ * satterthwaite_test.c: tests degrees of freedom of CR2's variances against the sum over pairs of clusters, also with
+ * the coefficients computed in several turns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +15,24 @@ typedef struct Problem
 {
 	int			n;
 	int			ng;
-	double	   *hat;			/* ng x n x n: parts of the hat matrix, whose eigenvalues are on the diagonal */
+	double	   *hat;			/* ng x n x n: each cluster's part of the hat matrix, with its eigenvalues on the
+								 * diagonal */
 	double	   *vectors;		/* ng x n x n */
 	double		f[MAX_G][MAX_N];
 	GrSatterthwaite s;
 } Problem;
 
-/* Between -1 and 1 */
+/* Returns a number between -1 and 1. */
 static double
 uniform(void)
 {
 	return 2.0 * random() / 2147483648.0 - 1.0;
 }
 
-/* Eigenvectors are those of a reflection along a random vector; the last value of the first cluster is 1. */
+/*
+ * Makes a problem. Eigenvectors are those of a reflection along a random vector; the first cluster's last eigenvalue is
+ * 1.
+ */
 static void
 start(Problem *problem, int n, int ng)
 {
@@ -66,7 +70,7 @@ start(Problem *problem, int n, int ng)
 		problem->s.lines[k] = uniform();
 }
 
-/* m_g of a coefficient into m; the result is what p_g' p_g has beside m_g' m_g */
+/* Computes m_g of a coefficient into m. Returns the part of p_g' p_g beyond m_g' m_g. */
 static double
 vector_of(const Problem *problem, int g, int c, double *m)
 {

@@ -1,5 +1,6 @@
 /*
- * scores_test.c: the sums of clusters, against float128, against passes, and in fits whose clusters are single rows.
+ * scores_test.c: tests the sums of clusters against float128, against passes, and in fits whose clusters are single
+ * rows.
  */
 #include "compute/glm/scores.h"
 
@@ -18,7 +19,7 @@ static const GrDistribution distributions[] = {
 	{GR_GAMMA, GR_LOG, 0, 0}, {GR_NEGATIVE_BINOMIAL, GR_LOG, 1.5, 0}
 };
 
-/* Rows with a weight and an offset, about a shift far from 0 */
+/* Makes rows with a weight and an offset, about a shift far from 0. */
 static GrRowShape
 weighted_shape(void)
 {
@@ -63,7 +64,7 @@ add_rows(const GrScores *scores, const double *rows, int from, int to, double *s
 		gr_scores_add(scores, rows + r * (P + 3), sums);
 }
 
-/* The gradient and the Hessian are those of a FAST pass. */
+/* Checks that the gradient and the Hessian are those of a FAST pass. */
 static void
 test_against_pass(GrDistribution distribution)
 {
@@ -99,7 +100,7 @@ test_against_pass(GrDistribution distribution)
 	free(scratch);
 }
 
-/* Residuals of a millionth of the response keep their digits, and those of beta beyond its own count. */
+/* Checks residuals of a millionth of the response, and digits of beta beyond float8. */
 static void
 test_against_float128(void)
 {
@@ -132,7 +133,7 @@ test_against_float128(void)
 	for (int j = 0; j < T; j++)
 		worst = fmax(worst, fabs((double) ((sums[GR_SCORES_HEAD + j] + (Quad) sums[GR_SCORES_HEAD + T + j] -
 											want[j]) / size[j])));
-	/* the last place of eta itself is 1e-10 */
+	/* the last place of eta is 1e-10 */
 	check(worst < 1e-15, "scores far from 0 are right, %g", worst);
 	free(rows);
 }
@@ -158,7 +159,7 @@ test_merge(void)
 	worst = fmax(worst, relative_error(part[0] + part[1], all[0] + all[1]));
 	check(worst < 1e-15, "parts add up to the whole, %g", worst);
 	worst = 0;
-	/* which is float8, and has entries that cancel */
+	/* FAST's sums are float8, and some entries cancel */
 	for (int k = GR_SCORES_HEAD + 2 * T; k < NSUMS; k++)
 		worst = fmax(worst, relative_error(part[k], all[k]));
 	check(worst < 1e-12, "so do those of the Hessian, %g", worst);
@@ -169,7 +170,7 @@ test_merge(void)
  * Fits
  */
 
-/* Each nth row begins a cluster. */
+/* Keys rows so that every nth row begins a cluster. */
 static bool
 add_clusters(GrGlmFit *fit, const Data *data, int size, const GrHost *host, GrError *err)
 {
@@ -191,7 +192,7 @@ add_clusters(GrGlmFit *fit, const Data *data, int size, const GrHost *host, GrEr
 	return true;
 }
 
-/* The covariances of a fit, malloced; NULL if it failed */
+/* Returns the covariances of a fit, malloced, or NULL if it failed. */
 static double *
 covariances(const Data *data, GrDistribution distribution, GrVcov vcov, int size)
 {

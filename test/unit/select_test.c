@@ -1,5 +1,6 @@
 /*
- * select_test.c: subsets against all that there are, each solved; steps forward and backward likewise.
+ * select_test.c: tests best subsets against solves of all subsets, and steps forward and backward against solves of all
+ * their choices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ typedef struct Problem
 	int			p;
 	int64_t		nrows;
 	bool		intercept;
-	double		tolerance;		/* of an RSS */
+	double		tolerance;		/* relative error allowed of a subset's RSS */
 	double		hi[(MAX_P + 2) * (MAX_P + 3) / 2];
 	double		lo[(MAX_P + 2) * (MAX_P + 3) / 2];
 	double		shift[MAX_P + 1];
@@ -26,7 +27,7 @@ typedef struct Problem
 
 static uint32_t seed = 3;
 
-/* About normal, of few digits */
+/* Draws a nearly normal number of few digits. */
 static double
 draw(void)
 {
@@ -40,7 +41,7 @@ draw(void)
 	return sum - 6;
 }
 
-/* What the features are like */
+/* Kinds of features */
 typedef enum Kind
 {
 	APART, SERIES, ALIKE, POWERS, COPIES, LEVELS, PERFECT, FEW_ROWS, PAIRS, TREND, NKINDS
@@ -135,7 +136,7 @@ run(Problem *problem, GrSelectMethod method, int max_size, const GrHost *host)
 	return ok;
 }
 
-/* The RSS of a fit of these features; infinite where it has not all of them */
+/* Returns the RSS of a fit of these features, or infinity if one of them is collinear. */
 static double
 rss_of(const Problem *problem, const int *features, int n)
 {
@@ -167,7 +168,7 @@ rss_of(const Problem *problem, const int *features, int n)
 	return fit.rss;
 }
 
-/* The least RSS of each size, over all subsets */
+/* Finds the least RSS of each size over all subsets. */
 static void
 search_all(const Problem *problem, double *best)
 {
@@ -185,7 +186,7 @@ search_all(const Problem *problem, double *best)
 	}
 }
 
-/* Is each subset's RSS that of a fit of it, and the subset in ascending order? */
+/* True if each subset's RSS is that of its fit, and the subset is in ascending order. */
 static bool
 is_consistent(const Problem *problem)
 {
@@ -203,13 +204,13 @@ is_consistent(const Problem *problem)
 }
 
 /*
- * The work is told, too: how many nodes the search visits, and how many subsets it solves for. More of them is a bound
- * that doesn't bound, fewer, or others, another arithmetic.
+ * Checks the work that is polled with: the number of nodes visited and of subsets solved. More means that a bound
+ * doesn't bound; fewer, or other subsets, mean other arithmetic.
  */
 static void
 test_best(void)
 {
-	/* nodes and solved: without an intercept, and with one */
+	/* nodes and solved subsets, without an intercept and with one */
 	static const int work[NKINDS][2][2] = {
 		{{18, 34}, {7, 34}}, {{38, 35}, {14, 34}}, {{21, 34}, {21, 34}}, {{61, 31}, {51, 29}},
 		{{306, 259}, {41, 61}}, {{5, 23}, {4, 23}}, {{18, 34}, {1, 24}}, {{135, 35}, {214, 35}},
@@ -240,7 +241,10 @@ test_best(void)
 		}
 }
 
-/* Forward: each subset is the one before and the best of the others; backward: less the worst */
+/*
+ * True if each subset is the one before and the best of the other features, or (backward) the next larger one less its
+ * worst feature.
+ */
 static bool
 is_stepped(const Problem *problem, bool forward)
 {
@@ -275,7 +279,7 @@ is_stepped(const Problem *problem, bool forward)
 static void
 test_steps(void)
 {
-	/* a step's choice among those of a trend is by their last digits */
+	/* among powers of a trend, a step's choice depends on the last digits */
 	for (int kind = 0; kind < TREND; kind++)
 		for (int intercept = 0; intercept < 2; intercept++)
 		{
@@ -294,7 +298,7 @@ test_steps(void)
 		}
 }
 
-/* max_size, thirty features, a stop, and matrices that are none of products */
+/* Checks max_size, thirty features, cancellation, and matrices that no rows can give. */
 static void
 test_other(void)
 {

@@ -1,6 +1,6 @@
 /*
- * send_rows.h: for the tests on a device: sends rows to a job in pieces, from memory that is overwritten as soon as the
- * job says that it has been read.
+ * send_rows.h: sends rows to a job in pieces, from memory that is overwritten as soon as the job reports it as read;
+ * for the tests on a device.
  */
 #ifndef GPUREG_SEND_ROWS_H
 #define GPUREG_SEND_ROWS_H
@@ -14,7 +14,7 @@
 #define SEND_BUFFERS 2
 #define SEND_PAGE ((size_t) 4096)
 
-/* Rows of float8 as they are, or as single ones; the features must then be float4's values. */
+/* Copies rows as float8, or as single rows, whose features must be values of float4. */
 static inline void
 pack_rows(const double *rows, int64_t nrows, int nfeatures, bool single, char *into)
 {
@@ -35,8 +35,8 @@ pack_rows(const double *rows, int64_t nrows, int nfeatures, bool single, char *i
 }
 
 /*
- * send(rows, n) and sent(wait, &ncalls) are the job's. piece: rows at a time; ragged: of changing numbers up to that,
- * some none. pinned: from pinned memory.
+ * Sends nrows rows. send(rows, n) and sent(wait, &ncalls) are the job's calls. piece: rows per call; ragged: calls of
+ * changing sizes up to piece, some empty; pinned: from pinned memory.
  */
 template <class Send, class Sent>
 static bool
@@ -46,9 +46,9 @@ send_rows(const GrBackend *backend, GrSession *session, const double *rows, int6
 	const size_t piece_nbytes = (size_t) piece * gr_row_nbytes(shape_of(nfeatures, single));
 	const size_t nbytes = (piece_nbytes + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
 	char	   *memory = (char *) aligned_alloc(SEND_PAGE, SEND_BUFFERS * nbytes);
-	int64_t		user[SEND_BUFFERS] = {};	/* the call that read it last, 1-based */
+	int64_t		user[SEND_BUFFERS] = {};	/* the last call that read each buffer, from 1 */
 	int64_t		nread = 0;
-	/* all earlier calls have been waited for */
+	/* the calls before must have been waited for */
 	bool		ok = sent(false, &nread) &&
 		(!pinned || backend->device->pin(session, memory, SEND_BUFFERS * nbytes, err));
 	bool		is_pinned = pinned && ok;

@@ -1,6 +1,6 @@
 /*
- * sends_test.c: rows sent to the CPU's backend, as float8 and as single, in pieces of any size: the same sums and the
- * same passes as over all of them at once. And what is said of rows that may not be computed with.
+ * sends_test.c: tests rows sent to the CPU's backend, as float8 and as single, in pieces of any size: the sums and
+ * passes must be those of all rows at once. Also the errors for invalid rows.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "sums.h"
 #include "unit.h"
 
-/* 2^-98: some hundred roundings of 2^-105 */
+/* 2^-98: a hundred roundings of 2^-105 or so */
 #define TOLERANCE 3.2e-30
 
-/* Features that float4 can hold, and a response that it can't, or one of 0 and 1 */
+/* Makes features that float4 can hold, and a response that it can't, or one of 0 and 1. */
 static double *
 random_rows(int64_t nrows, int nfeatures, bool binary)
 {
@@ -33,7 +33,7 @@ random_rows(int64_t nrows, int nfeatures, bool binary)
 	return rows;
 }
 
-/* The rows as a caller sends them, in memory of exactly their size: what reads beyond it is seen by valgrind. */
+/* Copies the rows as a caller sends them, into memory of exactly their size: valgrind sees reads beyond it. */
 static char *
 packed_rows(const double *rows, int64_t nrows, int nfeatures, bool single)
 {
@@ -61,7 +61,7 @@ packed_rows(const double *rows, int64_t nrows, int nfeatures, bool single)
 	return packed;
 }
 
-/* The size of piece number k: none, one, and up to piece rows */
+/* Returns the size of piece number k: 0, 1, or up to piece rows. */
 static int64_t
 piece_nrows(int64_t k, int64_t piece, int64_t left)
 {
@@ -92,7 +92,7 @@ test_layout(void)
 	}
 }
 
-/* Sends rows in pieces that are overwritten once the job says that they are read. */
+/* Sends rows in pieces that are overwritten once the job reports them as read. */
 static void
 test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 {
@@ -138,7 +138,7 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	free(rows);
 }
 
-/* An exact pass over rows kept; false if it fails */
+/* Rules for the rows of a gaussian response with weights */
 static const GrRowRules gaussian = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0};
 static const GrRowRules binomial = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
 
@@ -204,7 +204,7 @@ test_rows(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	free(rows);
 }
 
-/* The limit is one on rows as they are kept, float8. */
+/* Checks that memory_limit counts rows as they are kept, in float8. */
 static void
 test_limit(bool single)
 {
@@ -232,7 +232,7 @@ test_limit(bool single)
 	free(rows);
 }
 
-/* Each value in turn is one that may not be. */
+/* Checks that each invalid value is refused. */
 static void
 test_valid(int nfeatures, bool single)
 {
@@ -280,7 +280,7 @@ test_valid(int nfeatures, bool single)
 	}
 }
 
-/* A response that is finite but for float4, and one beside features whose bytes look like NaN */
+/* Checks a finite response too large for float4, and one beside features whose bytes look like NaN. */
 static void
 test_responses(void)
 {

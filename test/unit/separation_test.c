@@ -1,6 +1,6 @@
 /*
- * separation_test.c: separation in logistic regression, against data made for it and against an exact answer in whole
- * numbers.
+ * separation_test.c: tests separation in logistic regression against data made for it, and against an exact answer in
+ * integers.
  */
 #include <limits.h>
 
@@ -10,10 +10,10 @@
 #define EXACT_ROWS 20
 
 /*
- * By hand
+ * Data made for separation
  */
 
-/* The fit has exactly these signs of separation, and says nothing else about such terms. */
+/* True if the fit has exactly these signs of separation, and no variance for separated terms. */
 static bool
 separated_as(const Run *run, const int *signs)
 {
@@ -30,7 +30,7 @@ separated_as(const Run *run, const int *signs)
 	return as && run->fit->nseparated == n;
 }
 
-/* Does the response have its class with probability 1, or nearly, in the rows for which off isn't 0? */
+/* True if the response has its class with probability 1, or nearly, in all rows where off isn't 0. */
 static bool
 predicts(const Data *data, const Run *run, const int *off)
 {
@@ -77,7 +77,7 @@ test_complete(void)
 	}
 }
 
-/* The rows for which keep isn't 0, without feature skip */
+/* Copies the rows where keep isn't 0, without feature skip. */
 static Data
 part_of(const Data *data, const int *keep, int skip)
 {
@@ -98,7 +98,10 @@ part_of(const Data *data, const int *keep, int skip)
 	return part;
 }
 
-/* A category in which every response is the same: its dummy has no estimate, the others are those of the other rows. */
+/*
+ * Checks a category in which every response is the same: its dummy has no estimate, and the other estimates are those
+ * of the other rows.
+ */
 static void
 test_dummy(void)
 {
@@ -145,7 +148,7 @@ test_dummy(void)
 }
 
 /*
- * On the face of one separation lies another: x decides where it isn't 0, there z does where it isn't 0, the rest is
+ * Checks a separation on the face of another: x decides where it isn't 0, there z decides where it isn't 0, the rest is
  * undecided.
  */
 static void
@@ -184,7 +187,7 @@ test_nested(void)
 	data_free(&dummies);
 }
 
-/* Steep, but not infinite: overlaps of two rows among many, down to a millionth of a unit; ties count as overlaps. */
+/* Checks steep but finite fits: overlaps of two rows among many, down to a millionth of a unit; ties are overlaps. */
 static void
 test_nearly(void)
 {
@@ -218,7 +221,7 @@ test_nearly(void)
 	}
 }
 
-/* Do two fits have the same bits, and as many passes? */
+/* True if two fits have the same bits, and as many passes. */
 static bool
 same_fit(const Run *a, const Run *b)
 {
@@ -231,7 +234,7 @@ same_fit(const Run *a, const Run *b)
 		memcmp(a->fit->separated, b->fit->separated, n * sizeof(int)) == 0;
 }
 
-/* A dummy that has one class alone; the rest is undecided. */
+/* Makes a dummy whose rows are of one class; the other rows are undecided. */
 static Data
 dummy_data(void)
 {
@@ -246,7 +249,9 @@ dummy_data(void)
 	return data;
 }
 
-/* What remains after a separation is given max_iter iterations more: also if that is as many as there can be. */
+/*
+ * Checks that the rows left after a separation get max_iter more iterations, also if max_iter is the largest integer.
+ */
 static void
 test_most_iterations(void)
 {
@@ -269,7 +274,7 @@ test_most_iterations(void)
 	data_free(&data);
 }
 
-/* A fit that has iterated nearly as often as can be counted, as small ones may within hours, ends. */
+/* Checks that a fit ends whose iterations nearly exceed their counter, as a small fit's may within hours. */
 static void
 test_last_iterations(void)
 {
@@ -300,8 +305,8 @@ test_last_iterations(void)
 }
 
 /*
- * Counts of as many patterns of features as there are terms, some of them 0 throughout: their means run to 0, and all
- * terms with them, wherever the first feature lies, and however often there is each row.
+ * Checks counts of as many patterns of features as there are terms, some of them 0 in all rows: their means run to 0,
+ * and all terms with them, wherever the first feature lies, and however often each row occurs.
  */
 static void
 test_far_counts(void)
@@ -341,8 +346,8 @@ test_far_counts(void)
 }
 
 /*
- * An age that is a year less another one, but for rows where it is more, which all are ones: those three terms run off,
- * and the intercept doesn't.
+ * Checks an age that is a year less another one, except in rows where it is more, whose responses are all 1: those
+ * three terms run off, and the intercept doesn't.
  */
 static void
 test_far_face(void)
@@ -373,8 +378,8 @@ test_far_face(void)
 }
 
 /*
- * Complete separation by one feature, where two others, whose rows are brought into another form, are the same in both
- * classes: no term has an estimate, however little the direction moves it.
+ * Checks complete separation by one feature. Two other features, whose rows are changed by a basis, are the same in
+ * both classes. No term has an estimate, however little the direction moves it.
  */
 static void
 test_complete_changed(void)
@@ -398,7 +403,7 @@ test_complete_changed(void)
 	data_free(&data);
 }
 
-/* Many rows, of which one alone is against it; and separation that needs more than a few rows to see */
+/* Checks many rows of which a single one speaks against separation, and separation that a few rows can't show. */
 static void
 test_many_rows(void)
 {
@@ -429,7 +434,7 @@ test_many_rows(void)
 	data_free(&data);
 }
 
-/* The solvers without a Hessian tell complete separation. */
+/* Checks that solvers without a Hessian detect complete separation. */
 static void
 test_other_solvers(void)
 {
@@ -457,12 +462,12 @@ test_other_solvers(void)
 }
 
 /*
- * Against whole numbers
+ * Exact answers in integers
  *
  * If the rows have full rank, the directions d with (2 y - 1) (1, x)' d >= 0 for all rows form a pointed cone, which is
- * more than {0} if and only if there is separation. It is spanned by its extreme rays, and each of these is orthogonal
- * to nterms - 1 independent rows. The terms that some ray moves have no finite estimate; the rows that no ray moves are
- * those that remain.
+ * more than {0} if and only if there is separation. The cone is spanned by its extreme rays, and each of these is
+ * orthogonal to nterms - 1 independent rows. Terms that some ray moves have no finite estimate; rows that no ray moves
+ * are the undecided rows.
  */
 typedef struct Exact
 {
@@ -473,11 +478,11 @@ typedef struct Exact
 	bool		full_rank;
 	bool		separated;
 	bool		up[EXACT_TERMS];	/* a ray has a positive component here */
-	bool		down[EXACT_TERMS];	/* ... a negative one */
+	bool		down[EXACT_TERMS];	/* a ray has a negative component here */
 	int			face[EXACT_ROWS];	/* 1 for rows that no ray moves */
 } Exact;
 
-/* Determinant of rows x columns, n <= 3; columns holds n numbers of columns */
+/* Returns the determinant of rows x columns, n <= 3; columns holds n column numbers. */
 static int64_t
 determinant(const Exact *e, const int *rows, const int *columns, int n)
 {
@@ -499,7 +504,7 @@ determinant(const Exact *e, const int *rows, const int *columns, int n)
 	return sum;
 }
 
-/* Looks at the direction that is orthogonal to nterms - 1 rows. */
+/* Tests the direction that is orthogonal to nterms - 1 rows. */
 static void
 try_rows(Exact *e, const int *rows)
 {
@@ -541,7 +546,7 @@ try_rows(Exact *e, const int *rows)
 			e->face[r] = 0;
 }
 
-/* All choices of rows[chosen .. nterms - 2] from the rows from .. on */
+/* Tests all choices of rows[chosen .. nterms - 2] among the rows from `from` on. */
 static void
 try_all(Exact *e, int *rows, int chosen, int from)
 {
@@ -575,7 +580,7 @@ exact_answer(const Data *data, bool intercept, Exact *e)
 	try_all(e, rows, 0, 0);
 }
 
-/* Small whole numbers, some about 1,000; a response that follows a direction, more or less */
+/* Makes features of small integers, some about 1,000, and a response that follows a direction more or less. */
 static Data
 whole_data(int p)
 {
@@ -605,7 +610,7 @@ whole_data(int p)
 	return data;
 }
 
-/* The same in other units, which are powers of two, and so many times: none of this moves the answer. */
+/* Copies the data ncopies times, in units that are powers of two; neither moves the answer. */
 static Data
 rescaled(const Data *data, int ncopies)
 {
@@ -621,18 +626,18 @@ rescaled(const Data *data, int ncopies)
 	return result;
 }
 
-/* What disagrees, by kind */
+/* Kinds of disagreement with the exact answer */
 typedef enum Disagreement
 {
 	WRONG_VERDICT,				/* separated, or not */
-	WRONG_TERMS,				/* which, and where to */
+	WRONG_TERMS,				/* the set of separated terms, or their signs */
 	NOT_CONVERGED,
-	WRONG_REST					/* what remains isn't the fit over the rows that remain */
+	WRONG_REST					/* terms with an estimate aren't the fit over the undecided rows */
 } Disagreement;
 
 static const char *const disagreements[] = {"the verdict", "terms and signs", "convergence", "what remains"};
 
-/* * marks the rows that aren't on the face. */
+/* Prints a disagreement and the rows; * marks the rows that aren't on the face. */
 static void
 show(const Data *data, bool intercept, const Exact *e, const Run *run, Disagreement what)
 {
@@ -654,7 +659,7 @@ show(const Data *data, bool intercept, const Exact *e, const Run *run, Disagreem
 	printf(", %d times\n", (int) (data->nrows / e->nrows));
 }
 
-/* The terms that have an estimate have that of the rows that remain, and the rest of the fit agrees. */
+/* True if the terms with an estimate have that of the undecided rows, and the rest of the fit agrees. */
 static bool
 rest_agrees(const Data *data, const GrGlmOptions *options, const Exact *e, const Run *run)
 {
@@ -668,7 +673,7 @@ rest_agrees(const Data *data, const GrGlmOptions *options, const Exact *e, const
 			memcpy(row_of(&rest, rest.nrows++), row_of(data, r), (data->p + 1) * sizeof(double));
 	fit = run_fit(&rest, options);
 	/*
-	 * A model without an intercept may be left with one class; the fit over it alone is refused. Standard errors are
+	 * A model without an intercept may have only one class left; the fit over it alone is refused. Standard errors are
 	 * those one step before the estimates, and so have a few digits less.
 	 */
 	if (rest.nrows == 0)
@@ -690,7 +695,7 @@ rest_agrees(const Data *data, const GrGlmOptions *options, const Exact *e, const
 	return agrees;
 }
 
-/* One set of rows: true if everything agrees */
+/* Checks one set of rows; true if everything agrees. */
 static bool
 compare(const Data *data, const GrGlmOptions *options, const Exact *e, const Run *run, Disagreement *what)
 {

@@ -1,8 +1,8 @@
 /*
- * simd_ops.h: every operation of simd_target.h on NVALUES values, a template of simd.h.
+ * simd_ops.h: applies every operation of simd_target.h to NVALUES values; a template like simd.h.
  */
 
-/* out[k] = the operation of a[k], b[k], c[k] */
+/* Sets out[k] to the expression of a[k], b[k], c[k]. */
 #define EACH(expression) do { \
 	for (int k = 0; k < NVALUES; k += V_LANES) \
 	{ \
@@ -19,7 +19,7 @@
 	out += NVALUES; \
 } while (0)
 
-/* Operations on unsigned integers */
+/* Sets out[k] to an expression of unsigned integers. */
 #define EACH_U(expression) do { \
 	for (int k = 0; k < NVALUES; k += V_LANES) \
 	{ \
@@ -79,7 +79,7 @@ NAME(integer_ops) (const Values *values, uint64_t *uout, double *out)
 		V_STORE(out + k, U_FLOAT(U_LOW(U_LOAD(values->ua + k))));
 }
 
-/* How many of the counts, sums and answers over whole arrays are wrong */
+/* Counts wrong results of counts, sums and predicates over whole arrays. */
 TARGET static int
 NAME(wrong_totals) (const Values *values)
 {
@@ -106,7 +106,7 @@ NAME(wrong_totals) (const Values *values)
 	return nwrong + (above != want);
 }
 
-/* How many lanes of loads, stores and fills of the first n lanes are wrong */
+/* Counts wrong lanes in loads, stores and fills of the first n lanes. */
 TARGET static int
 NAME(wrong_parts) (const Values *values)
 {
@@ -133,7 +133,7 @@ NAME(wrong_parts) (const Values *values)
 	return nwrong;
 }
 
-/* How many values of a transposed block are wrong */
+/* Counts wrong values of a transposed block. */
 TARGET static int
 NAME(wrong_block) (const Values *values)
 {

@@ -1,5 +1,5 @@
 /*
- * simd_test.c: the vectors of simd.h: each operation gives the same bits on every target as on one lane.
+ * simd_test.c: tests that each operation of simd.h's vectors gives the bits of one lane on every target.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +14,8 @@
 
 typedef struct Values
 {
-	double		a[NVALUES];		/* with NaN, infinities, both zeros and subnormal numbers, in all pairs with b */
+	double		a[NVALUES];		/* special values (NaN, infinities, both zeros, subnormal numbers) meet those of b in
+								 * all pairs */
 	double		b[NVALUES];
 	double		c[NVALUES];
 	double		sign[NVALUES];	/* 1 or -1 */
@@ -58,7 +59,7 @@ fill(Values *values)
 
 		values->a[k] = is_special ? special[k / NSPECIAL] : ldexp(uniform(), (int) (random() % 60));
 		values->b[k] = is_special ? special[k % NSPECIAL] : ldexp(uniform(), (int) (random() % 60));
-		/* also what a product is rounded to, so that its error is left */
+		/* some c are minus the rounded product, so that a fused operation leaves its error */
 		values->c[k] = k % 3 == 0 ? -(values->a[k] * values->b[k]) : k % 3 == 1 ? special[k % NSPECIAL] : uniform();
 		values->sign[k] = random() % 2 == 0 ? 1 : -1;
 		values->exponent[k] = (double) (random() % 100) - 50;
@@ -70,7 +71,7 @@ fill(Values *values)
 	values->ua[6] &= ~UINT64_C(0xFFFFFFFF);
 }
 
-/* How many doubles differ in a bit, except that NaN is NaN */
+/* Counts doubles that differ in a bit; any NaN equals any other. */
 static int
 count_different(const double *got, const double *want, int n)
 {

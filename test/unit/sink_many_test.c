@@ -1,6 +1,6 @@
 /*
- * sink_many_test.c: rows dealt to several sinks give the sums of one; and over sinks that compute nothing: who gets
- * which call, who polls the host, what fails where.
+ * sink_many_test.c: tests that rows in several sinks give the sums of one, and, over sinks that compute nothing, which
+ * sink gets which call, who polls the host, and where failures are reported.
  */
 #include "compute/backend/sink_many.h"
 
@@ -25,7 +25,7 @@ parts_of(const GrSinkOps *ops, int n)
 }
 
 /*
- * The CPU's sinks
+ * Sinks on the CPU
  */
 
 static double
@@ -34,7 +34,7 @@ uniform(void)
 	return (double) random() / 2147483648.0 - 0.5;
 }
 
-/* Means that are not 0, a response of 0 and 1 or any, and weights of some rows */
+/* Makes features with means other than 0, a response of 0 and 1 or of any size, and weights for some rows. */
 static double *
 random_rows(int64_t nrows, GrRowShape shape, bool binary)
 {
@@ -73,7 +73,7 @@ send_all(const GrSinkOps *ops, GrSink *sink, const double *rows, int64_t nrows, 
 	return ops->sent(sink, true, &nread, err) && nread == ncalls;
 }
 
-/* The largest difference of two packed triangles in double-double, by the diagonal of the one */
+/* Returns the largest difference of two packed triangles in double-double, relative to the diagonal of the first. */
 static double
 triangle_error(const double *got, const double *want, int64_t order)
 {
@@ -93,7 +93,7 @@ triangle_error(const double *got, const double *want, int64_t order)
 	return worst;
 }
 
-/* SUM, twice over by restart, the second time less a shift */
+/* Checks a SUM sink twice by restart, the second time less a shift. */
 static void
 test_sum(int nparts, GrRowShape shape, int64_t nrows)
 {
@@ -141,7 +141,10 @@ test_sum(int nparts, GrRowShape shape, int64_t nrows)
 
 static const char *const kind_names[] = {"EXACT", "FAST", "GRADIENT", "FACE"};
 
-/* Of a pass's sums; infinite where counts or what is least differ, or the deviance, which chunks sum in float8. */
+/*
+ * Returns the largest error of a pass's sums; infinite if counts or minima differ, or the deviance, which chunks sum in
+ * float8.
+ */
 static double
 sums_error(GrPassKind kind, int p, const double *got, const double *want)
 {
@@ -163,8 +166,8 @@ sums_error(GrPassKind kind, int p, const double *got, const double *want)
 }
 
 /*
- * What a pass of t terms points to: beta, shift, two faces, each with its low halves, the coefficients of a change, and
- * a diagonal factor
+ * Makes the arrays of a pass of t terms: beta, shift, two faces, each with its low halves, the coefficients of a
+ * change, and a diagonal factor.
  */
 static double *
 pass_arguments(size_t t)
@@ -181,7 +184,10 @@ pass_arguments(size_t t)
 	return arguments;
 }
 
-/* KEEP: a pass by all parts and by one sink, before a change and after it; and the same bits each time. */
+/*
+ * Checks a KEEP sink: a pass by all parts against one by one sink, before a change and after it, with the same bits
+ * each time.
+ */
 static void
 test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int64_t nrows)
 {
@@ -249,7 +255,7 @@ test_cpu(int nparts)
 	weighted.weight = weighted.offset = true;
 	test_sum(nparts, plain, 5000);
 	test_sum(nparts, weighted, 999);
-	/* fewer calls than parts: some have no row */
+	/* fewer calls than parts: some parts have no row */
 	test_sum(nparts, plain, 2 * PIECE);
 	for (int kind = GR_PASS_EXACT; kind <= GR_PASS_FACE; kind++)
 	{
@@ -316,7 +322,7 @@ test_dealing(int nparts)
 	counted = counted && gr_sink_many.sent(many, true, &ncalls, &err) && ncalls == 23;
 	check(counted, "... calls are waited for one after another");
 	counted = gr_sink_many.send(many, "", 1, &err) && gr_sink_many.send(many, "", 1, &err);
-	/* the part of the later one is ahead */
+	/* the part of the later call has read its rows first */
 	if (nparts > 1)
 		stub.sinks[24 % nparts]->nread++;
 	counted = counted && gr_sink_many.sent(many, false, &ncalls, &err) && ncalls == 23 &&
@@ -355,14 +361,14 @@ test_limits(void)
 	gr_sink_many.end(many);
 }
 
-/* The host: which thread asks, and how often; it says stop at one of them. */
+/* A host that notes which thread polls, and how often, and stops at a given poll */
 typedef struct Asked
 {
 	pthread_t	caller;
 	int			n;
-	int			stop_at;		/* 0: never */
+	int			stop_at;		/* number of the poll that stops; 0: never */
 	bool		by_others;
-	GrSink	   *ends;			/* the sink that it ends, to jump from there; NULL: none */
+	GrSink	   *ends;			/* the sink that the host ends before it jumps out; NULL: none */
 	jmp_buf		jump;
 } Asked;
 
@@ -423,7 +429,7 @@ test_together(int nparts)
 	check(stub.nopen == 0, "... and all are ended");
 }
 
-/* The host says stop at its nth time, while the other parts would never end by themselves. */
+/* Stops at the host's nth poll, while the other parts would never end by themselves. */
 static void
 test_cancel(int nparts)
 {
@@ -460,7 +466,7 @@ test_cancel(int nparts)
 	check(stub.nopen == 0, "... and all are ended");
 }
 
-/* As where the process is told to end: the sink ends within a pass, which isn't returned to. */
+/* Checks the end of a process within a pass: the sink is ended, and the pass never returns. */
 static void
 test_termination(int nparts)
 {
@@ -490,7 +496,10 @@ test_termination(int nparts)
 	free(sums);
 }
 
-/* One part loses its device while another fails otherwise, and the rest are stopped: that is what is said. */
+/*
+ * Checks a part that loses its device while another fails otherwise and the rest are stopped: the lost device is
+ * reported.
+ */
 static void
 test_gravity(void)
 {
@@ -518,7 +527,7 @@ test_gravity(void)
 	check(ok && stub.nopen == 0, "a lost device is what a pass says");
 }
 
-/* All that a job does; *ncalls: the calls that can fail. False, and why in err, where one did. */
+/* Runs all calls of a job. *ncalls: the number of calls that can fail. False, with err set, if one failed. */
 static bool
 whole_job(int nparts, GrSinkKind kind, GrError *err)
 {
@@ -566,7 +575,7 @@ test_failures(int nparts, GrSinkKind kind)
 		stub_reset();
 		stub.fail_at = at;
 		stub.status = statuses[at % COUNT(statuses)];
-		/* a part that was stopped before it could fail lets no call be the one; the others' failure is the first */
+		/* exactly one call fails, and is reported: parts that are stopped early make no further calls */
 		nwrong += whole_job(nparts, kind, &err) || err.status != stub.status || err.where != at || stub.nbroken != 1;
 		nleft += stub.nopen;
 	}

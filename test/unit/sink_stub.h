@@ -1,6 +1,6 @@
 /*
- * sink_stub.h: for the tests of several devices as one: devices and sinks that compute nothing, count what is open,
- * note what is called, and fail at the call that they are told to fail at.
+ * sink_stub.h: devices and sinks that compute nothing, count open objects, note calls, and fail at a given call; for
+ * the tests of several devices as one.
  */
 #ifndef GPUREG_SINK_STUB_H
 #define GPUREG_SINK_STUB_H
@@ -20,31 +20,31 @@
 
 typedef struct StubSink
 {
-	int			number;			/* as they were begun, from 0 */
-	int			fed[STUB_CALLS];	/* its calls of send, by their number of rows */
+	int			number;			/* in the order of their begin, from 0 */
+	int			fed[STUB_CALLS];	/* number of rows of each call of send */
 	int			nfed;
-	int			nread;			/* of them */
+	int			nread;			/* calls that were read */
 	size_t		memory_limit;
 	size_t		expected_nbytes;
-	pthread_t	thread;			/* that made the last pass */
-	bool		signals_blocked;	/* in it, while it did */
-	double		weight;			/* what its passes add to each sum */
+	pthread_t	thread;			/* the thread of the last pass */
+	bool		signals_blocked;	/* true if signals were blocked in thread */
+	double		weight;			/* each pass adds this to each sum */
 } StubSink;
 
 static struct
 {
-	int			nopen;			/* sessions and sinks */
+	int			nopen;			/* open sessions and sinks */
 	int			nbegun;
 	StubSink   *sinks[STUB_SINKS];
-	bool		slow;			/* rows are read when they are waited for */
-	bool		endless;		/* passes but the first sink's end when they are canceled */
-	int			together;		/* passes wait until so many are under way at once, a second at most */
+	bool		slow;			/* rows are read only when they are waited for */
+	bool		endless;		/* passes, except the first sink's, end only when canceled */
+	int			together;		/* passes wait, a second at most, until so many are under way at once */
 	int			npassing;
-	int			most;			/* that were */
-	int			ncalls;			/* that can fail */
-	int			fail_at;		/* 0: none does */
+	int			most;			/* the most passes under way at once */
+	int			ncalls;			/* calls that can fail */
+	int			fail_at;		/* number of the call that fails; 0: none */
 	GrStatus	status;
-	int			lost;			/* the sink that loses its device in a pass, from 1; 0: none */
+	int			lost;			/* number of the sink, from 1, that loses its device in a pass; 0: none */
 	int			nbroken;		/* calls that failed */
 	int			ndevices;
 	int			npinned;
@@ -66,7 +66,7 @@ stub_sleep(void)
 	(void) nanosleep(&t, NULL);
 }
 
-/* Counts a call, and fails where it is the one. Calls of several threads have any order. */
+/* Counts a call, and fails if its number is stub.fail_at. Calls of several threads have any order. */
 static inline bool
 stub_works(const char *what, GrError *err)
 {
@@ -176,7 +176,7 @@ stub_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *ho
 	if (!stub_work(s, host, err))
 		return false;
 	sums[GR_SUM_NROWS] += s->weight;
-	/* the request is there as long as any part is at work */
+	/* reads the request, which must exist while any part works */
 	sums[GR_SUM_NONES] += gr_request_pass(request).beta[0];
 	return true;
 }

@@ -1,10 +1,10 @@
 /*
- * start_test.c: logistic regression that starts from an estimate of a sample's, or of anybody's: the answers are those
- * from 0, whatever the start, and a bad one costs a pass.
+ * start_test.c: tests logistic regressions that start from an estimate of a sample, or from anywhere: the answers are
+ * those from 0, and a bad start costs a pass.
  */
 #include "logreg_driver.h"
 
-/* Rows of a response that goes closely with the features: steps from 0 are many. */
+/* Makes a response that depends strongly on the features, so a fit from 0 takes many steps. */
 static Data
 close_data(int p, int64_t nrows, double intercept)
 {
@@ -25,7 +25,7 @@ close_data(int p, int64_t nrows, double intercept)
 	return data;
 }
 
-/* The first rows, which stay the other's */
+/* Returns the first rows, which data still owns. */
 static Data
 first_rows(const Data *data, int64_t nrows)
 {
@@ -43,7 +43,7 @@ run_from(const Data *data, const GrGlmOptions *options, const double *start)
 	return run_fit(data, &with);
 }
 
-/* A fit to a sample, and whether it gives a start */
+/* Fits a sample; true if it gives a start. */
 static bool
 sample_start(const Data *sample, const GrGlmOptions *options, double share, double *start)
 {
@@ -65,7 +65,7 @@ run_without_zero(const Data *data, const GrGlmOptions *options, const double *st
 	return run_fit(data, &with);
 }
 
-/* A fit to a sample, and whether it spares the pass at 0 */
+/* Fits a sample; true if it gives a start that spares the pass at 0. */
 static bool
 sample_shift(const Data *sample, const GrGlmOptions *options, double share, double *start, double *shift)
 {
@@ -77,7 +77,7 @@ sample_shift(const Data *sample, const GrGlmOptions *options, double share, doub
 	return given;
 }
 
-/* The largest difference of two fits, which may have terms without an estimate, in what is reported */
+/* Returns the largest difference of two fits' reported results; terms may lack an estimate. */
 static double
 apart(const GrGlmFit *a, const GrGlmFit *b)
 {
@@ -101,7 +101,10 @@ apart(const GrGlmFit *a, const GrGlmFit *b)
 	return worst;
 }
 
-/* A sample saves passes and changes nothing, with and without an intercept and a penalty, wherever the features are. */
+/*
+ * Checks that a sample saves passes and changes nothing, with and without an intercept and a penalty, wherever the
+ * features are.
+ */
 static void
 test_sample(void)
 {
@@ -111,8 +114,8 @@ test_sample(void)
 		bool		intercept;
 		double		l2;
 		double		offset;
-		double		level;		/* of the predictor: the share of ones */
-		int			saved;		/* passes, at least */
+		double		level;		/* mean of the predictor; decides the share of ones */
+		int			saved;		/* least number of passes saved */
 	}			cases[] = {
 		{3, true, 0, 0, 0, 1}, {3, false, 0, 0, 0, 1}, {3, true, 40, 0, 0, 1}, {8, true, 0, 100, 0, 1},
 			{8, false, 7, 0, 0, 1}, {4, true, 0, 0, -6, 3}
@@ -156,7 +159,7 @@ test_sample(void)
 	}
 }
 
-/* The maximum itself, somewhere near, far off, on the other side, not a number, and where float8 ends */
+/* Checks starts at the maximum, nearby, far off, on the other side, at NaN, and at the end of float8's range. */
 static void
 test_places(void)
 {
@@ -165,7 +168,7 @@ test_places(void)
 		const char *name;
 		double		factor;
 		double		added;
-		int			more;		/* passes than from 0, at most */
+		int			more;		/* most passes beyond those of the fit from 0 */
 	}			places[] = {
 		{"the maximum", 1, 0, -3}, {"near it", 1.01, 0, -1}, {"0", 0, 0, 1}, {"too far out", 20, 0, 1},
 			{"on the other side", -1, 0, 1},
@@ -203,7 +206,7 @@ test_places(void)
 	data_free(&data);
 }
 
-/* Rows whose first part is another world */
+/* Checks a sample of the first rows, whose responses are inverted. */
 static void
 test_unlike(void)
 {
@@ -229,8 +232,8 @@ test_unlike(void)
 }
 
 /*
- * Whatever start and shift a fit without a pass at 0 is given, and whatever its rows have that the sample's didn't: it
- * is that from 0, with a pass or two more.
+ * Checks fits without a pass at 0 from any start and shift, over rows unlike the sample's: the answer is that from 0,
+ * with a pass or two more.
  */
 static void
 test_disproved(void)
@@ -238,10 +241,10 @@ test_disproved(void)
 	static const struct
 	{
 		const char *name;
-		double		factor;		/* of the start */
-		double		shift;		/* added */
-		double		heavy;		/* a column's value in two rows; 0: there is no such row */
-		int			more;		/* passes, at most */
+		double		factor;		/* start = factor x estimate */
+		double		shift;		/* added to the shift */
+		double		heavy;		/* a column's value in two rows; 0: none */
+		int			more;		/* most passes more */
 	}			cases[] = {
 		{"far off", 30, 0, 0, 1}, {"on the other side", -1, 0, 0, 1}, {"at 1e300", 1e300, 0, 0, 1},
 		{"too far", 6, 0, 0, 2}, {"a shift beside the column", 1, 1e5, 0, 1}, {"0", 0, 0, 0, 1},
@@ -281,7 +284,10 @@ test_disproved(void)
 	}
 }
 
-/* Column 1 is twice column 0: the sample says the same, or doesn't know, or says so of one that is free. */
+/*
+ * Checks column 1 = 2 x column 0: a start that leaves out the aliased term is used; one that keeps it, or leaves out
+ * another, is not.
+ */
 static void
 test_aliased(void)
 {
@@ -317,8 +323,8 @@ test_aliased(void)
 }
 
 /*
- * All rows with feature 0 > 0.7 have the response 1: whatever the start, that is found. kind 1: complete, by feature 1;
- * the directions that separate are many then, and any may be found.
+ * Checks that separation is found from any start: all rows with feature 0 > 0.7 have the response 1. kind 1: complete
+ * separation by feature 1, which has many directions, any of which may be found.
  */
 static void
 test_separated(void)
@@ -369,8 +375,8 @@ test_separated(void)
 }
 
 /*
- * No start from a sample of one class, of too simple a fit, of a fit broken off; nor for few iterations and the other
- * solvers
+ * Checks that no start comes from a sample of one class, from too simple a fit, or from a fit that was broken off, nor
+ * for few iterations and the other solvers.
  */
 static void
 test_none(void)
@@ -412,8 +418,8 @@ test_none(void)
 }
 
 /*
- * Many rows end without a pass to confirm it, at covariances right to all digits: also where one row has most of the
- * weight
+ * Checks that many rows end without a confirming pass, with covariances right to all digits, also if one row has most
+ * of the weight.
  */
 static void
 test_last_pass(void)

@@ -1,5 +1,5 @@
 /*
- * sum_clusters_test.c: covariances robust to clusters, from the clusters' sums, against regressions of the rows in
+ * sum_clusters_test.c: tests cluster-robust covariances from the clusters' sums against regressions of the rows in
  * quadruple precision.
  */
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define MAX_P 40
 #define MAX_TERMS (MAX_P + 1)
 #define MAX_CLUSTERS 40
-#define ROWS 15					/* of a cluster */
+#define ROWS 15					/* rows per cluster */
 
 typedef struct Problem
 {
@@ -22,14 +22,14 @@ typedef struct Problem
 	int			p;
 	int			nclusters;
 	bool		intercept;
-	double		offset;			/* of the first feature */
-	double		collinear;		/* how far the last feature is from the one before it; 0: it is another */
-	bool		own;			/* the last feature is 0 but in the first cluster, where it varies */
+	double		offset;			/* added to the first feature */
+	double		collinear;		/* distance of the last feature from the one before it; 0: unrelated */
+	bool		own;			/* the last feature is 0 except in the first cluster, where it varies */
 	double		tolerance;
 	double		rows[MAX_CLUSTERS][ROWS][MAX_P + 1];
 } Problem;
 
-/* Between -1 and 1 */
+/* Returns a number between -1 and 1. */
 static double
 uniform(void)
 {
@@ -64,10 +64,10 @@ make_rows(Problem *problem)
 }
 
 /*
- * In quadruple precision
+ * Reference in quadruple precision
  */
 
-/* Terms of a row */
+/* Computes a row's terms. */
 static Quad
 term(const Problem *problem, const double *row, int k)
 {
@@ -80,7 +80,10 @@ terms_of(const Problem *problem)
 	return problem->p + (problem->intercept ? 1 : 0);
 }
 
-/* inverse of the products of the rows but those of a cluster, -1: of all; and b. By Gauss's elimination with pivots */
+/*
+ * Computes b and the inverse of the products of all rows except a cluster's (-1: of all rows), by Gauss's elimination
+ * with pivots.
+ */
 static void
 solve_rows(const Problem *problem, int without, Quad inverse[MAX_TERMS][MAX_TERMS], Quad *b)
 {
@@ -127,7 +130,7 @@ solve_rows(const Problem *problem, int without, Quad inverse[MAX_TERMS][MAX_TERM
 	}
 }
 
-/* B M B, M the sum of the products of clusters' scores, times factor */
+/* Computes factor x B M B, where M is the sum of the products of clusters' scores. */
 static void
 fill_sandwich(const Problem *problem, double factor, double *vcov)
 {
@@ -163,7 +166,7 @@ fill_sandwich(const Problem *problem, double factor, double *vcov)
 			vcov[i * n + j] = (double) (sum[i][j] * factor);
 }
 
-/* Of the estimates without each cluster, about that of all, or about their mean */
+/* Computes the covariance of the estimates without each cluster, about the estimate of all rows or about their mean. */
 static void
 fill_jackknife(const Problem *problem, bool about_mean, double *vcov)
 {
@@ -208,18 +211,18 @@ fill_expected(const Problem *problem, GrClusterKind kind, double *vcov)
 }
 
 /*
- * From sums
+ * Covariances from sums
  */
 
 typedef struct Sums
 {
 	double	   *records;
-	double	   *total;			/* a record */
+	double	   *total;			/* a record like a cluster's */
 	int64_t		size;
 	int64_t		triangle;
 } Sums;
 
-/* order: NULL: as they are */
+/* Sums a problem's clusters. order: the order of the clusters; NULL: as they are. */
 static void
 sum_clusters(const Problem *problem, const int *order, bool shifted, Sums *sums)
 {
@@ -257,7 +260,7 @@ free_sums(Sums *sums)
 	free(sums->total);
 }
 
-/* False where it fails. vcov_host: of the last part */
+/* Computes the covariances; false if that fails. vcov_host: polled in the last part. */
 static bool
 fill_vcov_between(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
 				  const GrHost *vcov_host, double *vcov, GrError *err)
@@ -298,7 +301,7 @@ worst_error(const double *vcov, const double *expected, int n)
 		{
 			double		size = sqrt(expected[i * n + i] * expected[j * n + j]);
 
-			/* not fmax(), which would pass over NaN */
+			/* fmax() would ignore NaN */
 			if (!(fabs(vcov[i * n + j] - expected[i * n + j]) / size <= worst))
 				worst = fabs(vcov[i * n + j] - expected[i * n + j]) / size;
 		}
@@ -331,7 +334,7 @@ check_problem(Problem *problem)
 		if (!check(fill_vcov(problem, &sums, (GrClusterKind) kind, 8, NULL, vcov, &err), "%s, %s", problem->name,
 				   name))
 			continue;
-		/* without the first cluster the last coefficient is any: there is no reference */
+		/* without the first cluster the last coefficient is undetermined, so there is no reference */
 		if (!problem->own || kind < GR_CLUSTER_CR3)
 		{
 			fill_expected(problem, (GrClusterKind) kind, expected);
@@ -348,7 +351,10 @@ check_problem(Problem *problem)
 	free_sums(&mixed);
 }
 
-/* A coefficient that the rows without a cluster don't determine: the others are those of a fit without its feature. */
+/*
+ * Checks a coefficient that rows outside a cluster don't determine: the other covariances are those of a fit without
+ * its feature.
+ */
 static void
 check_own(void)
 {
@@ -367,7 +373,7 @@ check_own(void)
 	solve_rows(&problem, -1, inverse, b);
 	for (int g = 0; g < 12; g++)
 	{
-		/* without the first cluster, the last feature is 0 throughout */
+		/* outside the first cluster the last feature is 0 */
 		without = problem;
 		without.p = g == 0 ? 2 : 3;
 		for (int k = 0; k < 12 && g == 0; k++)
@@ -385,7 +391,7 @@ check_own(void)
 	free_sums(&sums);
 }
 
-/* Sums that are none of rows, as a caller may make them up: a result, or an error */
+/* Checks sums that no rows can give, as a caller may make them up: a result or an error. */
 static void
 check_nonsense(void)
 {
@@ -412,7 +418,9 @@ check_nonsense(void)
 	check(nfailed > 0 && nfailed < 300, "sums that are none of rows: %d of 300 fail", nfailed);
 }
 
-/* Each of p features' polls is heard, and the last product asks, too, where there are many. */
+/*
+ * Checks that each of p features' polls can cancel, and that the last product polls, too, if there are many features.
+ */
 static void
 check_cancel(int p, int step)
 {
@@ -442,7 +450,7 @@ check_cancel(int p, int step)
 	free_sums(&sums);
 }
 
-/* With hundreds of terms the system's own solution asks, too, and each of its polls is heard. */
+/* Checks that with hundreds of terms the solution of the system polls, too, and each of its polls can cancel. */
 static void
 check_cancel_of_many(void)
 {
@@ -466,7 +474,7 @@ check_cancel_of_many(void)
 		entries[k] = k;
 	check(gr_cluster_fit_begin(&fit, &gram, workspace, &host, &err), "%d terms", N);
 	asked = stopper.asked;
-	/* the last ones, and some before */
+	/* the last polls, and some before */
 	for (int at = asked; at > 0; at -= asked - at < 12 ? 1 : 37)
 	{
 		memset(&err, 0, sizeof(err));

@@ -1,5 +1,5 @@
 /*
- * sums.h: a pass or a bootstrap over the rows of a sink, made into a request.
+ * sums.h: makes a request of a pass or a bootstrap, and sums it over the rows of a sink; for the tests.
  */
 #ifndef GPUREG_TEST_SUMS_H
 #define GPUREG_TEST_SUMS_H

@@ -1,5 +1,5 @@
 /*
- * unit.h: what the unit tests share: checks that print the Test Anything Protocol, and relative differences.
+ * unit.h: shared by the unit tests: checks that print the Test Anything Protocol, and relative differences.
  */
 #ifndef GPUREG_UNIT_H
 #define GPUREG_UNIT_H
@@ -33,7 +33,7 @@ check(bool passed, const char *format,...)
 	return passed;
 }
 
-/* Rows of features and the response */
+/* Returns the shape of rows of features and the response. */
 static inline GrRowShape
 shape_of(int nfeatures, bool single)
 {
@@ -43,7 +43,7 @@ shape_of(int nfeatures, bool single)
 	return shape;
 }
 
-/* What a GrHost is given that says stop when it is asked for the nth time */
+/* Argument of a GrHost that says stop at the nth poll */
 typedef struct Stopper
 {
 	int			asked;
@@ -58,7 +58,7 @@ stop(void *arg)
 	return ++stopper->asked >= stopper->stop_at;
 }
 
-/* |got - want| / |want|, or the absolute difference where want is 0; infinite where either is NaN */
+/* Returns |got - want| / |want|, or the absolute difference if want is 0; infinite if either is NaN. */
 static inline double
 relative_error(double got, double want)
 {

@@ -1,6 +1,6 @@
 /*
- * vcov_low_test.c: the low halves of covariances: of an inverse that is known exactly, as text and read again, texts
- * that are none, and when they are worth keeping.
+ * vcov_low_test.c: tests the low halves of covariances: of an inverse that is known exactly, written as text and read
+ * again, invalid texts, and when the halves are worth keeping.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #define N 3
 
 /*
- * Sums of rows (1, x, y), x = 1000 + i / 64 and y = i % 2, i = 0 .. 63: the inverse of X'X is adj / det, both whole in
- * units of powers of two.
+ * Checks sums of rows (1, x, y), x = 1000 + i / 64 and y = i % 2, i = 0 .. 63: the inverse of X'X is adj / det, both of
+ * which are integers in units of powers of two.
  */
 static void
 test_solve(void)
@@ -43,7 +43,7 @@ test_solve(void)
 	}
 	check(gr_ols_solve(&gram, workspace, &fit, NULL, &err), "a fit is solved");
 	det = (Quad) hi[0] * hi[2] - (Quad) hi[1] * hi[1];
-	/* times y'y less what is explained, over the degrees of freedom */
+	/* times the residual sum of squares over the degrees of freedom */
 	{
 		Quad		b1 = ((Quad) hi[0] * hi[4] - (Quad) hi[1] * hi[3]) / det;
 		Quad		b0 = ((Quad) hi[3] - b1 * hi[1]) / hi[0];

@@ -1,8 +1,8 @@
 /*
- * weighted_gram_gpu_test.cu: weighted Gram matrices on the device against sums in long double.
+ * weighted_gram_gpu_test.cu: tests weighted Gram matrices on the device against sums in long double.
  *
- * weighted_gram_gpu_test [--quick] [--bench[=P]] [--seed=N]: see gpu_harness.h. --bench=P times with P columns alone;
- * cuBLAS is timed beside where its library is found: by its usual names, or in the folder that GPUREG_CUBLAS_DIR names.
+ * weighted_gram_gpu_test [--quick] [--bench[=P]] [--seed=N]: see gpu_harness.h. --bench=P times only P columns. cuBLAS
+ * is timed as well if its library is found, by its usual names or in the folder GPUREG_CUBLAS_DIR.
  */
 #include "../../kernels/weighted_gram.cuh"
 #include "gpu_harness.h"
@@ -11,23 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE 0x1p-46		/* of the sum of |w z_i z_j|; 5,000 rows in splits */
+#define TOLERANCE 0x1p-46		/* relative to the sum of |w z_i z_j|; 5,000 rows in splits */
 #define BUDGET_NBYTES ((size_t) 512 << 20)
 
-/* One case: rows of ld, of which p columns count. */
+/* One case: rows of ld numbers, of which the first p are columns. */
 typedef struct Case
 {
 	int			p;
 	int			ld;
 	int64_t		nrows;
-	int			offset;			/* of the first row from a 16-byte boundary, in float8 */
+	int			offset;			/* first row's distance from a 16-byte boundary, in float8 */
 	int			weight_step;	/* 0: no weights */
 	bool		shifted;
 	int			nlaunches;
 	bool		border;
 } Case;
 
-/* The case's numbers, on both sides */
+/* The case's numbers, on host and device */
 typedef struct Data
 {
 	double	   *rows;
@@ -40,7 +40,7 @@ typedef struct Data
 	double	   *device_border;
 } Data;
 
-/* Columns that don't count, and what lies between weights, are not numbers. */
+/* Makes a case's data. Numbers beside the columns, and between weights, are NaN. */
 static Data
 data_make(const Case *test)
 {
@@ -84,7 +84,7 @@ data_free(Data *data)
 	device_free(data->device_rows, data->device_weights, data->device_shift, data->device_border);
 }
 
-/* The rows in launches of uneven sizes, the triangle in segments; the result starts out as NaN. */
+/* Sums the rows in launches of uneven sizes, and the triangle in segments; the result starts as NaN. */
 static double *
 run_case(const Case *test, const Data *data, const WeightedGramPlan *plan)
 {
@@ -121,8 +121,8 @@ run_case(const Case *test, const Data *data, const WeightedGramPlan *plan)
 }
 
 /*
- * The largest |got - sum| / (sum of |terms|) over entries, of every row of the triangle or of some; a border must be
- * exact.
+ * Returns the largest |got - sum| / (sum of |terms|) over entries of all rows of the triangle, or of some; a border
+ * must be exact.
  */
 static double
 worst_error(const Case *test, const Data *data, const double *got)
@@ -213,7 +213,7 @@ check_shapes(bool quick)
 					k % 5 == 0,
 									k % 3 == 0 ? 3 : 1, k % 4 == 1};
 
-				/* the reference's time */
+				/* limits the reference's time */
 				if (p > 128 && nrows > 333)
 					nrows = test.nrows = p > 300 ? 401 : 1501;
 				if (quick && weights == 1)
@@ -221,7 +221,7 @@ check_shapes(bool quick)
 				check_case(&test);
 				if (nrows > 1 && weights < 2 && !quick)
 				{
-					test.ld = p;	/* also as benchmarks have it */
+					test.ld = p;	/* the layout of benchmarks */
 					test.offset = 0;
 					test.shifted = false;
 					check_case(&test);
@@ -261,7 +261,7 @@ check_edges(void)
 
 #define NREPEATS 7
 
-/* What of cuBLAS is called; its enumerations are ints. */
+/* Functions of cuBLAS; its enumerations are ints. */
 typedef struct Cublas
 {
 	void	   *handle;
@@ -304,7 +304,7 @@ typedef struct BenchShape
 	int			p;
 } BenchShape;
 
-/* Clearing, one launch and the reduction. */
+/* Times clearing, one launch and the reduction. */
 static double
 gram_ms(const WeightedGramRows *rows, int p)
 {
@@ -328,7 +328,7 @@ gram_ms(const WeightedGramRows *rows, int p)
 	return ms;
 }
 
-/* The same by cuBLAS: the triangle, and the whole square; 0 without it. */
+/* Times cuBLAS on the triangle and on the whole square; 0 without it. */
 static void
 cublas_ms(const Cublas *cublas, const double *rows, BenchShape shape, double *syrk_ms, double *gemm_ms)
 {
@@ -370,7 +370,7 @@ bench_shape(const Cublas *cublas, BenchShape shape, double *rows, const double *
 	plain.rows = weighted.rows = rows;
 	plain.nrows = shape.nrows;
 	plain.ld = shape.p;
-	/* as a logistic fit has it: a column less, float8 pairs of which the first is the weight */
+	/* the layout of a logistic fit: a column less, and pairs of float8 whose first is the weight */
 	weighted.nrows = shape.nrows;
 	weighted.ld = shape.p;
 	weighted.weights = pairs;
@@ -386,7 +386,7 @@ bench_shape(const Cublas *cublas, BenchShape shape, double *rows, const double *
 	fflush(stdout);
 }
 
-/* Rows are random numbers repeated every 64 MB. */
+/* Times the kernel on random rows that repeat every 64 MB. */
 static bool
 run_bench(const GpuRun *run)
 {

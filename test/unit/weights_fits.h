@@ -1,13 +1,13 @@
 /*
- * weights_fits.h: fits of logistic regression over rows with weights and offsets, for weights_test.c: against long
- * double, and against the same rows written otherwise.
+ * weights_fits.h: fits of logistic regression over rows with weights and offsets, for weights_test.c: compared with
+ * long double, and with fits of the same rows written otherwise.
  */
 #ifndef GPUREG_WEIGHTS_FITS_H
 #define GPUREG_WEIGHTS_FITS_H
 
 #include "weights_passes.h"
 
-/* A fit over rows of any shape, in passes of two blocks */
+/* Fits rows of any shape, in passes of two blocks. */
 static inline Run
 fit_weighted(const Rows *data, GrGlmOptions options, GrRowTotals *totals)
 {
@@ -58,13 +58,16 @@ weighted_defaults(void)
 	return options;
 }
 
-/* At coef, the intercept first, if there is one: the deviance, the gradient over its terms' magnitudes, ... */
+/*
+ * Results at coef (the intercept first, if there is one): the deviance, and the gradient relative to the magnitudes of
+ * its terms
+ */
 typedef struct Point
 {
 	long double deviance;
 	double		score;
-	long double inverse[TERMS_MAX * TERMS_MAX];	/* ... the Hessian's inverse */
-	long double step;			/* of the intercept alone */
+	long double inverse[TERMS_MAX * TERMS_MAX];	/* inverse of the Hessian */
+	long double step;			/* Newton step of the intercept alone */
 } Point;
 
 static inline void
@@ -111,7 +114,7 @@ look_at(Point *point, const Rows *data, const double *coef, int nterms, bool int
 	invert(point->inverse, nterms);
 }
 
-/* The deviance of the intercept alone, by bisection of its derivative; or of nothing at all */
+/* Returns the deviance of the intercept alone, found by bisection of its derivative, or without any term. */
 static inline double
 null_of(const Rows *data, bool intercept)
 {
@@ -136,7 +139,7 @@ null_of(const Rows *data, bool intercept)
 	return (double) deviance;
 }
 
-/* The largest error of vcov, in units of the two standard errors */
+/* Returns the largest error of vcov, in units of the two standard errors. */
 static inline double
 covariance_error(const GrGlmFit *fit, const Point *point)
 {
@@ -155,8 +158,8 @@ covariance_error(const GrGlmFit *fit, const Point *point)
 }
 
 /*
- * A fit, against what it must satisfy in long double. Returns it. condition: how much less is known of the gradient, of
- * coefficients rounded to float8, and its square of the reference's inverse.
+ * Checks a fit against its conditions in long double, and returns it. condition: factor by which the gradient, at
+ * coefficients rounded to float8, may be less exact; the reference's inverse by its square.
  */
 static inline Run
 check_fit(const Rows *data, GrGlmOptions options, double condition, const char *name)
@@ -184,7 +187,7 @@ check_fit(const Rows *data, GrGlmOptions options, double condition, const char *
 	return run;
 }
 
-/* Whole weights: trials whose shares are multiples of 1/weight; or, of rows of 0 and 1, frequencies */
+/* Makes integer weights: trials whose shares are multiples of 1/weight, or frequencies of rows of 0 and 1. */
 static inline Rows
 counted_rows(int p, int64_t nrows, bool offset, bool shares)
 {
@@ -204,7 +207,7 @@ counted_rows(int p, int64_t nrows, bool offset, bool shares)
 	return data;
 }
 
-/* A row each trial, or each time that a row stands there */
+/* Expands the rows to one per trial, or one per count. */
 static inline Rows
 spelt_out(const Rows *data)
 {
@@ -266,7 +269,7 @@ test_spelt_out(void)
 	}
 }
 
-/* An offset that all rows share goes into the intercept, however far it is. */
+/* Checks that an offset that all rows share goes into the intercept, however large it is. */
 static inline void
 test_far_offsets(void)
 {
@@ -303,7 +306,7 @@ test_far_offsets(void)
 	}
 }
 
-/* Offsets that are far apart; no intercept; a penalty; other solvers; a change of basis */
+/* Checks offsets that are far apart, without an intercept, with a penalty, by other solvers, and a change of basis. */
 static inline void
 test_other_fits(void)
 {
@@ -339,8 +342,8 @@ test_other_fits(void)
 }
 
 /*
- * Half the rows' offsets far above 0 and half far below, where responses don't go with them: steps of Newton's method
- * from between the two go much too far.
+ * Checks offsets far above 0 for half the rows and far below for the others, with responses that don't follow them:
+ * Newton steps from between the two go much too far.
  */
 static inline void
 check_two_groups(bool weight, double far, int kind)

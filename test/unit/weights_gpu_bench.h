@@ -1,5 +1,6 @@
 /*
- * weights_gpu_bench.h: weights_gpu_test.cu's timings: what weights, offsets and distributions add to the kernels' time.
+ * weights_gpu_bench.h: weights_gpu_test.cu's timings: the time that weights, offsets and distributions add to the
+ * kernels.
  */
 #ifndef GPUREG_WEIGHTS_GPU_BENCH_H
 #define GPUREG_WEIGHTS_GPU_BENCH_H
@@ -46,7 +47,7 @@ fast_ms(GrRowShape shape, const double *rows, int64_t nrows)
 	return ms;
 }
 
-/* Times of plain rows and of rows with something, which are one memory: rows repeated. ones: weights of 1 */
+/* Times plain rows and rows with roles, over one block of memory that repeats. ones: weights of 1. */
 static void
 bench_shape(const char *name, int p, int64_t nrows, double *memory, bool fast, bool ones)
 {
@@ -73,7 +74,7 @@ bench_shape(const char *name, int p, int64_t nrows, double *memory, bool fast, b
 	fflush(stdout);
 }
 
-/* FAST of plain rows of some families beside the logistic one */
+/* Times FAST over plain rows of some families and of the logistic one. */
 static void
 bench_distributions(int p, int64_t nrows, double *memory)
 {

@@ -1,6 +1,6 @@
 /*
- * weights_gpu_test.cu: the kernels' sums over rows with weights and offsets, against the CPU's: Gram matrices and the
- * passes of logistic regression, by their launchers.
+ * weights_gpu_test.cu: tests the kernels' sums over rows with weights and offsets against the CPU's: Gram matrices and
+ * the passes of logistic regression, by their launchers.
  *
  * weights_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h. --bench compares rows with weights to plain ones.
  */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRAM_TOLERANCE 0x1p-96	/* of sums of magnitudes; the CPU's have 2^-98 */
+#define GRAM_TOLERANCE 0x1p-96	/* relative to sums of magnitudes; the CPU's bound is 2^-98 */
 #define EXACT_TOLERANCE 5e-15
 #define FAST_TOLERANCE 1e-13
 #define BUDGET_NBYTES ((size_t) 64 << 20)
@@ -28,14 +28,14 @@ typedef struct Data
 {
 	GrRowShape	shape;
 	int64_t		nrows;
-	double	   *rows;			/* and as many more as fill the last tile, which are finite */
-	double	   *shift;			/* of features and response; of passes, the former's */
+	double	   *rows;			/* with finite rows behind that fill the last tile */
+	double	   *shift;			/* shift of features and response; passes use the features' part */
 	double	   *beta;
-	double	   *faces;			/* one */
+	double	   *faces;			/* one face */
 	double	   *device_rows;
 	double	   *device_shift;
 	double	   *device_beta;
-	double	   *device_faces;	/* and its tolerance behind it */
+	double	   *device_faces;	/* the face, with its tolerance behind it */
 } Data;
 
 static int64_t
@@ -81,7 +81,7 @@ data_new(GrRowShape shape, int64_t nrows)
 }
 
 /*
- * Random rows, those behind the last of a tile too. Weights are of magnitudes from 10^-3 to 10^3; of weighted rows
+ * Makes random rows, also those that fill the last tile. Weights are of magnitudes from 10^-3 to 10^3; of weighted rows
  * every third response is a share.
  */
 static Data
@@ -119,7 +119,7 @@ random_data(GrRowShape shape, int64_t nrows)
 	return data;
 }
 
-/* The same rows, their responses 0 or 1, in another shape, with weights of 1 and offsets of 0 */
+/* Copies the rows in another shape, with responses of 0 or 1, weights of 1 and offsets of 0. */
 static Data
 with_ones(const Data *from, GrRowShape shape)
 {
@@ -154,7 +154,7 @@ shape_names(GrRowShape shape)
  * Gram matrices
  */
 
-/* In launches of uneven sizes; the result, hi and then lo, starts out as NaN. */
+/* Sums a Gram matrix in launches of uneven sizes; the result, hi and then lo, starts as NaN. */
 static double *
 device_gram(const Data *data, bool shifted)
 {
@@ -183,7 +183,7 @@ device_gram(const Data *data, bool shifted)
 	return result;
 }
 
-/* The same by the CPU, and the sums of magnitudes: those of the rows' absolute values, less the shift */
+/* Sums a Gram matrix on the CPU, and the sums of magnitudes from the rows' absolute values less the shift. */
 static double *
 host_gram(const Data *data, bool shifted, bool magnitudes)
 {
@@ -222,7 +222,7 @@ gram_error(const Data *data, bool shifted, const double *got)
 
 	for (int64_t k = 0; k < nentries; k++)
 	{
-		/* of the difference, hi's is exact where they are as near as they should be */
+		/* the difference of the hi parts is exact if they are as close as they should be */
 		double		difference = (got[k] - want[k]) + (got[nentries + k] - want[nentries + k]);
 
 		worst = fmax(worst, difference == 0.0 ? 0.0 : difference == difference ? fabs(difference) / size[k] : INFINITY);
@@ -232,7 +232,7 @@ gram_error(const Data *data, bool shifted, const double *got)
 	return worst;
 }
 
-/* Are the sums of these shapes planned alike? */
+/* True if the sums of these shapes are planned alike. */
 static bool
 same_gram_plan(GrRowShape a, GrRowShape b)
 {
@@ -291,7 +291,7 @@ check_grams(bool quick)
 				int			p = quick ? quick_features[f] : features[f];
 				GrRowShape	shape = {p, false, k != 1, k != 0, false, false};
 
-				/* the CPU's time */
+				/* limits the CPU's time */
 				if (p < 100 || rows[r] <= 1000)
 					check_gram(shape, rows[r], k == 3);
 				else if (k == 3)
@@ -305,11 +305,12 @@ check_grams(bool quick)
 
 typedef enum Way
 {
-	AS_PLANNED,					/* as rows_cuda.cu goes */
-	WEIGHED						/* FAST's and GRADIENT's sums by weigh and columns, as of thousands of features */
+	AS_PLANNED,					/* chosen like in rows_cuda.cu */
+	WEIGHED						/* FAST and GRADIENT by weighing rows and summing columns, as for thousands of features
+								 */
 } Way;
 
-/* Zeroed memory on the device */
+/* Allocates zeroed memory on the device. */
 static double *
 zeros(size_t n)
 {
@@ -326,7 +327,7 @@ fetch(double *to, const double *from, int64_t n)
 	cuda_ok(cudaMemcpy(to, from, sizeof(double) * (size_t) n, cudaMemcpyDeviceToHost));
 }
 
-/* Whole tiles in each chunk but the last */
+/* Splits the rows into chunks of whole tiles, except for the last chunk. */
 static GlmChunks
 make_chunks(const Data *data)
 {
@@ -361,7 +362,7 @@ sum_fused(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms
 	device_free(records, result);
 }
 
-/* Two launches of each kernel. The Hessian has a kernel where FAST isn't fused. */
+/* Makes a pass by two launches of each kernel. The Hessian has a kernel of its own where FAST isn't fused. */
 static void
 sum_steps(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms *terms, Way way, double *sums)
 {
@@ -405,7 +406,7 @@ sum_steps(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms
 	device_free(records, columns, matrix, result, weights);
 }
 
-/* EXACT and FACE: rows brought into a form, and their Gram matrix */
+/* Makes an EXACT or FACE pass: rows are transformed, and their Gram matrix is summed. */
 static void
 sum_exact(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms *terms, double *sums)
 {
@@ -431,7 +432,7 @@ sum_exact(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms
 	device_free(heads, out, result, partials);
 }
 
-/* A pass's triangle, a row after another; NULL if it has none */
+/* Returns a pass's triangle, row after row, or NULL if it has none. */
 static double *
 device_factor(const GrPass *pass)
 {
@@ -445,7 +446,7 @@ device_factor(const GrPass *pass)
 	return factor;
 }
 
-/* The caller frees the sums, which start out as NaN. */
+/* Makes a pass. The sums start as NaN; the caller frees them. */
 static double *
 device_pass(const Data *data, const GrPass *pass, Way way)
 {
@@ -483,7 +484,7 @@ host_pass(const Data *data, const GrPass *pass)
 	return sums;
 }
 
-/* Of the passes */
+/* Distribution of the passes */
 static GrDistribution distribution = GR_LOGISTIC;
 
 static GrPass
@@ -503,7 +504,7 @@ make_pass(const Data *data, GrPassKind kind, bool linear)
 	return pass;
 }
 
-/* Of the gradient's terms, the sums of their magnitudes; a share's residual is told as well as mu is. */
+/* Returns the sums of magnitudes of the gradient's terms; a share's residual is only as exact as mu. */
 static double *
 gradient_sizes(const Data *data)
 {
@@ -530,7 +531,7 @@ gradient_sizes(const Data *data)
 		{
 			GrGlmRow	own = gr_glm_row(distribution, eta, y, gr_row_weight(row, data->shape));
 
-			/* the mean is told as well as eta is */
+			/* the mean is as exact as eta */
 			size = fabs(own.u * own.v) + own.u * own.u * (1.0 + fabs(eta));
 		}
 		sizes[0] += size;
@@ -540,7 +541,7 @@ gradient_sizes(const Data *data)
 	return sizes;
 }
 
-/* Infinite where a count differs. A linear pass has neither deviance nor margin. */
+/* Returns the head's error, infinite if a count differs. A linear pass has neither deviance nor margin. */
 static double
 head_error(const GrPass *pass, const double *got, const double *want)
 {
@@ -587,7 +588,7 @@ pass_error(const Data *data, const GrPass *pass, const double *got)
 	return error;
 }
 
-/* Do passes over rows of these shapes sum in the same order? */
+/* True if passes over rows of these shapes sum in the same order. */
 static bool
 same_plan(GrRowShape a, GrRowShape b, GrPassKind kind, Way way)
 {
@@ -601,7 +602,10 @@ same_plan(GrRowShape a, GrRowShape b, GrPassKind kind, Way way)
 		memcmp(one.fused.row_step, other.fused.row_step, sizeof(one.fused.row_step)) == 0;
 }
 
-/* Weights of 1 and offsets of 0: the bits of plain rows, where those are summed in the same order, or their sums */
+/*
+ * Checks that weights of 1 and offsets of 0 give the bits of plain rows if both are summed in the same order, and their
+ * sums otherwise.
+ */
 static bool
 check_ones(const Data *data, GrPassKind kind, Way way, bool *alike)
 {
@@ -624,7 +628,7 @@ check_ones(const Data *data, GrPassKind kind, Way way, bool *alike)
 	return same;
 }
 
-/* Sums that don't depend on what fills the last tile */
+/* Checks that sums don't depend on the rows that fill the last tile. */
 static bool
 check_padding(const Data *data, const GrPass *pass, Way way, const double *sums)
 {
@@ -648,12 +652,12 @@ check_pass(const Data *data, GrPassKind kind, Way way, bool linear)
 {
 	static const char *const names[] = {"exact", "fast", "gradient", "face"};
 	const GrPass pass = make_pass(data, kind, linear);
-	/* the share of a row by itself may lie so near its mean that few digits of what is between them are left */
+	/* a single row's share may lie so near its mean that their difference has few digits */
 	const double alone = data->nrows == 1 && data->shape.weight ? 1e4 : 1.0;
 	const double tolerance = alone * (kind == GR_PASS_EXACT || kind == GR_PASS_FACE ? EXACT_TOLERANCE : FAST_TOLERANCE);
 	double	   *sums = device_pass(data, &pass, way);
 	double		error = pass_error(data, &pass, sums);
-	bool		padding = check_padding(data, &pass, way, sums);	/* a second time too */
+	bool		padding = check_padding(data, &pass, way, sums);	/* makes the pass a second time, too */
 	bool		alike = true;
 	bool		ones = linear || check_ones(data, kind, way, &alike);
 
@@ -699,11 +703,11 @@ check_passes(bool quick)
 				check_shape(shape, rows[r] < most ? rows[r] : most);
 			}
 	if (!quick)
-		/* so many that planned passes go by columns */
+		/* with 2,100 features, planned passes go by columns */
 		check_shape(GrRowShape {2100, false, true, true, false, false}, 77);
 }
 
-/* Predictors far out, by offsets, and weights of all magnitudes that sums bear */
+/* Checks predictors far out, by offsets, and weights of all magnitudes that sums can hold. */
 static void
 check_extremes(void)
 {
@@ -733,7 +737,7 @@ check_extremes(void)
 		}
 }
 
-/* Responses that the distribution can have, and predictors for which there is a mean */
+/* Makes responses that the distribution can have, and predictors that have a mean. */
 static Data
 data_of(GrRowShape shape, int64_t nrows)
 {
@@ -793,7 +797,7 @@ check_distribution(GrRowShape shape, int64_t nrows)
 	data_free(&data);
 }
 
-/* The distribution over rows of all roles and of several widths */
+/* Checks the distribution over rows of all roles and of several widths. */
 static void
 check_widths(bool quick)
 {
@@ -810,7 +814,7 @@ check_widths(bool quick)
 		}
 }
 
-/* Every family and link, and responses in another unit: the device's sums against the CPU's */
+/* Checks every family and link, and responses in another unit, against the CPU's sums. */
 static void
 check_distributions(bool quick)
 {

@@ -1,9 +1,9 @@
 /*
- * weights_measures.h: part of weights_gpu_test.cu: passes over scores, leverages, Firth's steps and theta, on the
- * device and on the CPU.
+ * weights_measures.h: the part of weights_gpu_test.cu that checks passes over scores, leverages, Firth's steps and
+ * theta on the device against the CPU's.
  */
 
-/* A lower triangle, packed, by which leverages of such rows are well below 1, and some above it */
+/* Makes a packed lower triangle by which leverages of the rows are well below 1, and some above it. */
 static double *
 random_factor(const Data *data)
 {
@@ -15,7 +15,7 @@ random_factor(const Data *data)
 	return factor;
 }
 
-/* 1 - h of the row whose leverage h comes nearest to 1 from below, of those that aren't taken for 1 */
+/* Returns 1 - h for the largest leverage h that isn't taken for 1. */
 static double
 least_left(const Data *data, const double *factor, bool counts)
 {
@@ -51,7 +51,9 @@ least_left(const Data *data, const double *factor, bool counts)
 	return least;
 }
 
-/* The worst error of any measure over its tolerance: what divides by 1 - h has 1 / (1 - h) times the error of h. */
+/*
+ * Returns the worst error of a measure over its tolerance; division by 1 - h multiplies the error of h by 1 / (1 - h).
+ */
 static double
 measures_error(const Data *data, bool counts)
 {
@@ -68,7 +70,7 @@ measures_error(const Data *data, bool counts)
 			continue;
 		if (measure == GR_MEASURE_OBSERVED && !gr_has_observed(distribution))
 			continue;
-		/* rows at the edge are of links that these distributions don't have: see test/sql/edge.sql */
+		/* no link of these distributions has rows at the edge; test/sql/edge.sql tests one that has */
 		if (gr_measure_is_of_edge((GrMeasure) measure))
 			continue;
 		if (measure == GR_MEASURE_THETA && distribution.family != GR_NEGATIVE_BINOMIAL)
@@ -84,7 +86,7 @@ measures_error(const Data *data, bool counts)
 	return worst;
 }
 
-/* Every measure: the device's sums against the CPU's */
+/* Checks every measure's sums against the CPU's. */
 static void
 check_measures(bool quick)
 {

@@ -1,6 +1,6 @@
 /*
  * weights_passes.h: rows with weights and offsets, and passes of logistic regression over them, for weights_test.c:
- * against long double, and against plain rows.
+ * compared with long double, and with plain rows.
  */
 #ifndef GPUREG_WEIGHTS_PASSES_H
 #define GPUREG_WEIGHTS_PASSES_H
@@ -48,8 +48,8 @@ shape_names(GrRowShape shape)
 }
 
 /*
- * Features in (-1, 1), and a response that goes with them: 0 or 1 or, of every third weighted row, a share. Weights are
- * of magnitudes from 10^-magnitude to 10^magnitude.
+ * Makes features in (-1, 1) and a response that depends on them: 0 or 1 or, for every third weighted row, a share.
+ * Weights are of magnitudes from 10^-magnitude to 10^magnitude.
  */
 static inline Rows
 random_rows_of(GrRowShape shape, int64_t nrows, double magnitude)
@@ -79,7 +79,7 @@ random_rows_of(GrRowShape shape, int64_t nrows, double magnitude)
 	return data;
 }
 
-/* The same rows in another shape, with weights of 1 and offsets of 0 where they have none */
+/* Copies the rows into another shape, with weights of 1 and offsets of 0 if they have none. */
 static inline Rows
 rows_as(const Rows *from, GrRowShape shape)
 {
@@ -98,7 +98,7 @@ rows_as(const Rows *from, GrRowShape shape)
 	return data;
 }
 
-/* The same rows, with weights of 1 and offsets of 0 */
+/* Copies the rows with weights of 1 and offsets of 0. */
 static inline Rows
 rows_with_ones(const Rows *from)
 {
@@ -124,9 +124,9 @@ make_binary(Rows *data)
 static const char *const pass_names[] = {"exact", "fast", "gradient", "face"};
 
 /*
- * A row worked out: 1, u, u z, v, and of each how large the quantities are whose rounding it has. That of eta is its
- * magnitude's in float8, which FAST and GRADIENT sum it in, or its own; a share's residual has that of the lesser of mu
- * and 1 - mu besides.
+ * A row's terms: 1, u, u z, v, each with the size of the quantities whose rounding it has. The size of eta is its
+ * magnitude in float8, in which FAST and GRADIENT sum it, or its own; a share's residual also has that of the lesser of
+ * mu and 1 - mu.
  */
 typedef struct RowTerms
 {
@@ -177,14 +177,14 @@ work_out(RowTerms *terms, const GrPass *pass, const double *row)
 		terms->value[p + 2] = weight * (y - 0.5L - offset / 4) / u;
 		terms->size[p + 2] = weight * (0.5L + fabsl(offset) / 4) / u;
 	}
-	/* logarithms that have all digits where a probability is near 1 */
+	/* log1pl() keeps all digits also if a probability is near 1 */
 	terms->half_deviance = weight * (y == 0 ? log1pl(expl(eta)) : y == 1 ? log1pl(expl(-eta)) :
 									 y * logl(y / mu[1]) + (1 - y) * logl((1 - y) / mu[0]));
 	terms->deviance_size = (terms->half_deviance + weight * (near > 0 ? fabsl(y - mu[1]) : 0)) * magnitude;
 	terms->margin = (double) (y == 1 ? eta : y == 0 ? -eta : -fabsl(eta));
 }
 
-/* Sums of a pass as they should be, and of the sizes of what is summed; the products of all terms, packed */
+/* Expected sums of a pass, and of the sizes of their terms; products of all terms are packed. */
 typedef struct PassSums
 {
 	long double *value;
@@ -222,7 +222,7 @@ sum_up(const GrPass *pass, const Rows *data, int64_t nrows)
 	return sums;
 }
 
-/* The largest error so far: of got, which should be that of terms i and j */
+/* Updates the largest error by that of got as the sum of products of terms i and j. */
 static inline double
 worse_of(double worst, const PassSums *want, int i, int j, long double got)
 {
@@ -232,7 +232,7 @@ worse_of(double worst, const PassSums *want, int i, int j, long double got)
 	return error <= worst ? worst : error == error ? (double) error : INFINITY;
 }
 
-/* What a pass gave for its head: counts, margins and deviance */
+/* True if a pass's head has the right counts, margins and deviance. */
 static inline bool
 head_good(const GrPass *pass, const PassSums *want, int64_t nrows, const double *sums)
 {
@@ -271,7 +271,7 @@ matrix_error(const GrPass *pass, const PassSums *want, const double *sums)
 	return worst;
 }
 
-/* The pass over the first nrows rows in blocks; the scratch memory starts as NaNs. The caller frees the sums. */
+/* Makes the pass over the first nrows rows in blocks; the scratch memory starts as NaNs. The caller frees the sums. */
 static inline double *
 run_weighted(const GrPass *pass, const Rows *data, int64_t nrows, int64_t block_nrows, int lanes)
 {
@@ -290,7 +290,7 @@ run_weighted(const GrPass *pass, const Rows *data, int64_t nrows, int64_t block_
 	return sums;
 }
 
-/* A pass over numbers of rows, on all lanes */
+/* Checks a pass over several numbers of rows, on all lanes. */
 static inline void
 check_weighted_pass(const GrPass *pass, const Rows *data, const char *name)
 {
@@ -324,7 +324,10 @@ check_weighted_pass(const GrPass *pass, const Rows *data, const char *name)
 		  pass->linear ? ", linear" : "", pass->shape.nfeatures, shape_names(pass->shape), name);
 }
 
-/* A weight of 1 and an offset of 0 change no bit of a pass over rows of 0 and 1, but for the sign of a margin of 0. */
+/*
+ * Checks that weights of 1 and offsets of 0 change no bit of a pass over rows of 0 and 1, except the sign of a margin
+ * of 0.
+ */
 static inline void
 check_ones(GrPass pass, const Rows *data, const char *name)
 {
@@ -353,8 +356,8 @@ check_ones(GrPass pass, const Rows *data, const char *name)
 }
 
 /*
- * Rows on a face and off it: a share is off it on the wrong side. Neither weights nor offsets count; the sums are of
- * those that aren't on the right side.
+ * Checks rows on a face and off it; a share is off it on the wrong side. Weights and offsets are ignored; the sums are
+ * over rows that aren't on the right side.
  */
 static inline void
 check_weighted_face(GrRowShape shape)
@@ -407,7 +410,7 @@ check_weighted_face(GrRowShape shape)
 	rows_free(&on);
 }
 
-/* scale: of the coefficients; spread: of the offsets */
+/* Checks all passes over rows. scale: of the coefficients; spread: of the offsets. */
 static inline void
 check_passes(GrRowShape shape, double scale, double spread, const char *name)
 {

@@ -1,6 +1,6 @@
 /*
- * weights_tables.h: what glm_row.h and family.c compute, from mpmath with 400 digits, for weights_test.c.
- * Arguments are exact.
+ * weights_tables.h: results of glm_row.h and family.c from mpmath with 400 digits, for weights_test.c. Arguments are
+ * exact.
  */
 #ifndef GPUREG_WEIGHTS_TABLES_H
 #define GPUREG_WEIGHTS_TABLES_H
@@ -36,7 +36,7 @@ static const struct
 	{0x1.70ef54646d497p-57, 0x1.70ef56cf659cap-57, 4.9999996617847913647e-32},
 };
 
-/* A share y of one trial where the mean is one, exactly 1 - zero: y log(y / one) + (1 - y) log((1 - y) / zero) */
+/* y log(y / one) + (1 - y) log((1 - y) / zero) for a share y of one trial whose mean is one, exactly 1 - zero */
 static const struct
 {
 	double		y;
@@ -110,7 +110,7 @@ static const struct
 };
 
 /*
- * Of a row: u, v and half the deviance; u and v as at |eta| = 460 beyond that
+ * A row's u, v and half its deviance; beyond |eta| = 460, u and v are those at 460.
  */
 typedef struct LogisticCase
 {
@@ -279,7 +279,7 @@ static const LogisticCase logistic_rows[] = {
 	1.2949981925089836027e-50, 5.4054129499886847023e+149, 3.2138913569794509118e+102},
 };
 
-/* Beyond where weights stop shrinking */
+/* Rows beyond the |eta| where weights stop shrinking */
 static const LogisticCase far_rows[] = {
 	{0x1.cdp+8, 0x0p+0, 0x1p+0,
 	1.2949981925089835924e-100, -7.7220184999838357176e+99, 4.6100000000000000000e+2},
@@ -333,7 +333,7 @@ static const LogisticCase far_rows[] = {
 	1.2949981925089835924e-95, -7.0231349127278333231e+92, 9.0946857573069574086e+3},
 };
 
-/* log of the probability of a share y of n trials where the mean is y, by the gamma function */
+/* log of the probability of a share y of n trials whose mean is y, by the gamma function */
 static const struct
 {
 	double		y;
@@ -495,7 +495,7 @@ static const struct
 	{0x1.56e1fc2f8f359p-997, 0x1.c6bf52634p+49, -6.5665953583840150301e-283},
 };
 
-/* -2 log-likelihood of so many ones by their share */
+/* -2 log-likelihood of `ones` ones among `weights` trials, at their share */
 static const struct
 {
 	double		weights;
@@ -515,7 +515,7 @@ static const struct
 	{0x1.2cp+7, 0x1.2ep+6, 2.0793748745193333217e+2},
 };
 
-/* The gaussian log-likelihood less what weights add */
+/* The gaussian log-likelihood without the weights' part */
 static const struct
 {
 	double		deviance;

@@ -1,6 +1,6 @@
 /*
- * weights_test.c: rows with weights and offsets: what is required of them, their Gram matrices, and what a logistic
- * regression makes of each. weights_passes.h and weights_fits.h have its passes and fits.
+ * weights_test.c: tests rows with weights and offsets: their validation, their Gram matrices, and the contribution of
+ * each row to a logistic regression. Passes and fits are in weights_passes.h and weights_fits.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 #include "weights_fits.h"
 #include "weights_tables.h"
 
-/* 2^-98: some hundred roundings of 2^-105 */
+/* 2^-98: a hundred roundings of 2^-105 or so */
 #define GRAM_TOLERANCE 3.2e-30
 
 /*
  * Gram matrices
  */
 
-/* The largest error of the triangle, relative to the sums of magnitudes; z is x less the shift, rounded. */
+/* Returns the largest error of the triangle, relative to the sums of magnitudes; z is x less the shift, rounded. */
 static double
 gram_error(const Rows *data, int64_t nrows, const double *shift, const double *hi, const double *lo)
 {
@@ -53,7 +53,9 @@ gram_error(const Rows *data, int64_t nrows, const double *shift, const double *h
 	return worst;
 }
 
-/* Sums the first nrows rows in blocks of 97; the scratch memory starts as NaNs. The caller frees hi and lo, one. */
+/*
+ * Sums the first nrows rows in blocks of 97; the scratch memory starts as NaNs. The caller frees hi and lo, one block.
+ */
 static double *
 gram_sum(const Rows *data, int64_t nrows, const double *shift, int lanes)
 {
@@ -71,7 +73,7 @@ gram_sum(const Rows *data, int64_t nrows, const double *shift, int lanes)
 	return hi;
 }
 
-/* The weighted rows' sums, and with weights of 1 those of the rows without; all lanes the same */
+/* Checks the weighted rows' sums, that weights of 1 give the sums of rows without weights, and that all lanes agree. */
 static void
 check_gram(GrRowShape shape, bool shifted)
 {
@@ -128,7 +130,7 @@ test_gram(void)
 		}
 }
 
-/* Rows one by one, whose weights are of all magnitudes that leave the products' halves in float8's range */
+/* Checks single rows whose weights are of all magnitudes that leave the products' halves in float8's range. */
 static void
 test_gram_magnitudes(void)
 {
@@ -153,10 +155,10 @@ test_gram_magnitudes(void)
 }
 
 /*
- * What is required of rows
+ * Validation of rows
  */
 
-/* Rows of two features in this shape, all of them valid: y 1, weight 2, offset 3; single or not */
+/* Makes valid rows of two features in this shape: y 1, weight 2, offset 3; single or not. */
 static void *
 valid_rows(GrRowShape shape, int64_t nrows)
 {
@@ -191,7 +193,9 @@ put(void *rows, GrRowShape shape, int64_t r, int column, double value)
 		memcpy(row + 4 * shape.nfeatures + 8 * (column - shape.nfeatures), &value, sizeof(value));
 }
 
-/* With this number in row 3, and where nrows is 5 a worse one behind it: are the rows judged so? */
+/*
+ * True if rows with this number in row 3 get this status; with 5 rows the last is worse, but the first bad one counts.
+ */
 static bool
 judged(GrRowShape shape, GrRowRules rules, int column, double value, GrStatus status)
 {
@@ -253,7 +257,7 @@ test_valid(void)
 	}
 }
 
-/* Single rows, at addresses that are no multiple of 8 too, with all bits of what follows the features */
+/* Checks single rows at addresses that are multiples of 4 but not of 8; all bits behind the features must be used. */
 static void
 test_widen(void)
 {
@@ -286,7 +290,7 @@ test_widen(void)
 }
 
 /*
- * Of one row, and of all
+ * Functions of one row, and of all rows
  */
 
 static void
@@ -316,7 +320,7 @@ test_tables(void)
 		double		nobs = gaussian_likelihoods[k].nobs;
 		double		want = gaussian_likelihoods[k].want;
 
-		/* of a deviance for which logarithm and constants all but cancel, relative to the number of rows */
+		/* for deviances at which the logarithm and the constants all but cancel; relative to the number of rows */
 		for (double constant = 0; constant <= 1e3; constant += 1e3)
 			gaussian = fmax(gaussian, fabs(gr_log_likelihood(GR_GAUSSIAN, deviance, nobs, constant) - constant - want) /
 							fmax(constant, fmax(fabs(want), nobs)));
@@ -327,8 +331,8 @@ test_tables(void)
 }
 
 /*
- * The largest error of one row's u, v and half deviance. v and the deviance are of y - mu, which is told as well as mu
- * or 1 - mu, whichever is less, is.
+ * Returns the largest error of one row's u, v and half deviance. v and the deviance are computed from y - mu, which is
+ * as exact as the lesser of mu and 1 - mu.
  */
 static double
 logistic_error(const LogisticCase *rows, size_t n, bool far)
@@ -347,7 +351,7 @@ logistic_error(const LogisticCase *rows, size_t n, bool far)
 
 		worst = fmax(worst, relative_error(row.u, c.u));
 		worst = fmax(worst, fabs(row.v - c.v) / (fabs(c.v) + near / c.u));
-		/* the deviance of a row that is right stops shrinking too */
+		/* the deviance of a row on the right side stops shrinking, too */
 		if (far)
 			slack = 1e-180 * c.weight;
 		worst = fmax(worst, fabs(row.half_deviance - c.half_deviance) / (fabs(c.half_deviance) + slack));
@@ -387,7 +391,7 @@ test_logistic_rows(void)
 	check(same, "linear rows");
 }
 
-/* A row's logarithm has an absolute error where it is near 0, as the log-likelihood that it joins isn't. */
+/* Checks logarithms, whose error is absolute near 0, as the log-likelihood that they are added to isn't near 0. */
 static void
 test_saturated(void)
 {
@@ -450,7 +454,7 @@ test_totals(void)
 	rows_free(&data);
 }
 
-/* A coarse pass has all the sums of an exact one, but for the last digits of the products of terms. */
+/* Checks that a coarse pass has all sums of an exact one, up to the last digits of the products of terms. */
 static void
 test_coarse_passes(void)
 {

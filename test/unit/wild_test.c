@@ -1,5 +1,5 @@
 /*
- * wild_test.c: the wild cluster bootstrap against plain loops over clusters, with weights drawn bit by bit.
+ * wild_test.c: tests the wild cluster bootstrap against plain loops over clusters, with weights drawn bit by bit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +22,17 @@ typedef struct Problem
 	GrError		err;
 } Problem;
 
-/* Between -1 and 1 */
+/* Returns a number between -1 and 1. */
 static double
 uniform(void)
 {
 	return 2.0 * random() / 2147483648.0 - 1.0;
 }
 
-/* Scores that sum to 0, and columns of parts of a hat matrix, which sum to the last unit vector; few: mostly of two */
+/*
+ * Makes scores that sum to 0, and parts of a hat matrix's columns, which sum to the last unit vector. few: nearly all
+ * of both is in the first and the last cluster.
+ */
 static void
 start(Problem *problem, int nclusters, GrWildWeights weights, int64_t reps, bool few)
 {
@@ -75,7 +78,7 @@ run(Problem *problem, int max_lanes, const GrHost *host)
 	return ok;
 }
 
-/* A cluster's weight, as wild_draw.h says */
+/* Returns a cluster's weight by the definition in wild_draw.h. */
 static double
 weight(const GrWild *wild, int g, int64_t r)
 {
@@ -102,7 +105,7 @@ weight(const GrWild *wild, int g, int64_t r)
 	return (digit < 0 ? -1 : 1) * sqrt(fabs(digit));
 }
 
-/* d_k and S of a replicate, at theta */
+/* Computes d_k and S of a replicate at theta. */
 static void
 replicate(const GrWild *wild, int64_t r, double theta, long double *d, long double *s)
 {
@@ -169,7 +172,7 @@ check_problem(const char *name, int nclusters, GrWildWeights weights, int64_t re
 				fmax(1, (double) (own_d * own_d * squares / own_s / (theta * theta)));
 			if (!(error <= worst))
 				worst = error;
-			/* a tie counts */
+			/* a tie counts as extreme */
 			nextreme += own_d * own_d * squares > theta * theta * own_s * (1 - 3e-11L);
 		}
 		p = wild->enumerated ? (double) nextreme / (double) wild->reps :
@@ -209,7 +212,7 @@ check_few(void)
 	GrWildWeights weights;
 	double		limit;
 
-	/* with 6 clusters 64 vectors of signs; as many replicates as asked for are made of fewer */
+	/* 6 clusters have 64 vectors of signs; with fewer replicates than that, they are drawn */
 	start(&problem, 6, GR_WILD_RADEMACHER, 64, false);
 	check(run(&problem, 8, NULL) && problem.wild.enumerated && problem.wild.reps == 64, "all signs");
 	check(gr_wild_p_value(&problem.wild, 0.9) * 64 == 2 * floor(gr_wild_p_value(&problem.wild, 0.9) * 32),
@@ -231,7 +234,7 @@ check_few(void)
 		  !gr_wild_weights_named("web", &weights) && !gr_wild_weights_named("", &weights), "names of weights");
 }
 
-/* What a caller may make up */
+/* Checks scores that no rows can give, as a caller may make them up. */
 static void
 check_nonsense(void)
 {
