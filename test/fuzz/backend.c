@@ -1,5 +1,5 @@
 /*
- * backend.c: see backend.h. Memory is the input's (memory.c), each palloc() a piece of its own.
+ * backend.c: see backend.h. Memory comes from memory.c, a separate piece per palloc().
  */
 #include "backend.h"
 
@@ -65,7 +65,7 @@ note(const char *fmt, va_list args)
 {
 	char		text[1000];
 
-	/* formats and arguments are looked at, by a sanitizer, too */
+	/* a sanitizer checks formats and arguments, too */
 	(void) vsnprintf(text, sizeof(text), fmt, args);
 	memcpy(message, text, sizeof(text));
 	return 0;
@@ -94,7 +94,7 @@ errfinish(const char *filename, int lineno, const char *funcname)
 {
 	if (level < ERROR)
 		return;
-	/* a value that is malformed as it lies in memory is told so by another code of that class */
+	/* values that are malformed in memory are reported with another code of that class */
 	if (level > ERROR || (ERRCODE_TO_CATEGORY(backend_state) == ERRCODE_INTERNAL_ERROR &&
 						  backend_state != backend_allowed))
 		fuzz_finding(filename, lineno, message);
@@ -458,14 +458,14 @@ call_function(PGFunction function, Datum argument)
 	return function(fcinfo);
 }
 
-/* Nobody asks how far an input is. */
+/* Ignored: nobody reads an input's progress. */
 void
 gr_progress_rows(int64 nrows)
 {
 	(void) nrows;
 }
 
-/* Nor what was done, by whom and how fast. */
+/* Ignored: nobody reads the record of runs. */
 void
 gr_record_group(FunctionCallInfo fcinfo, const char *function, int64 nrows, int nfeatures, double began)
 {
@@ -486,7 +486,7 @@ gr_record_state(FunctionCallInfo fcinfo, int64 nrows, int nfeatures, double bega
 }
 
 #if !HAVE_DECL_STRLCPY
-/* The server has it where the C library doesn't. */
+/* Defined by the server where the C library lacks it. */
 size_t
 strlcpy(char *to, const char *from, size_t size)
 {

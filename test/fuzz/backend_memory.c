@@ -1,6 +1,6 @@
 /*
- * backend_memory.c: memory contexts and calls of functions; see backend.h. Each palloc() is a piece of its own, which
- * nobody is to touch when it was freed, or its context was deleted.
+ * backend_memory.c: memory contexts and calls of functions; see backend.h. Each palloc() is a separate piece, which
+ * must not be touched after it was freed or its context was deleted.
  */
 #include "backend.h"
 
@@ -13,10 +13,10 @@
 
 typedef struct FuzzContext
 {
-	MemoryContextData head;		/* for whoever asks for its type */
+	MemoryContextData head;		/* makes the context a node with a type */
 	int			parent;			/* -1: none */
 	bool		deleted;
-	bool		lasting;		/* from one input to the next */
+	bool		lasting;		/* stays from one input to the next */
 	MemoryContextCallback *callbacks;
 } FuzzContext;
 
@@ -225,7 +225,7 @@ pfree(void *pointer)
 				fuzz_forget(pointer);
 			return;
 		}
-	/* of nobody's context, as where there are none */
+	/* the test's main program has no context */
 	must(CurrentMemoryContext == NULL);
 	fuzz_forget(pointer);
 }

@@ -1,8 +1,8 @@
 /*
- * backend_values.c: arrays, rows, texts, numbers and JSON as functions are given them; see backend.h.
+ * backend_values.c: arrays, rows, texts, numbers and JSON as arguments of functions; see backend.h.
  *
- * The server hands over well-formed values alone: of a row or JSON it is the contents that are a caller's. So a row is
- * its fields here, behind a header that says its type, and JSON a tree behind a container's header.
+ * The server only hands over well-formed values; the contents of a row or of JSON are a caller's. So a row is made of
+ * its fields behind a header with its type, and JSON is a tree behind a container's header.
  */
 #include "backend.h"
 
@@ -74,10 +74,10 @@ format_type_be(Oid type_oid)
 }
 
 /*
- * Types: those of numbers, arrays of them, and rows
+ * Types of numbers, arrays of them, and rows
  */
 
-#define FIRST_ROW_TYPE 100000	/* of types whose values are rows */
+#define FIRST_ROW_TYPE 100000	/* first OID of types whose values are rows */
 
 static const Oid arrays[][2] = {
 	{FLOAT8OID, FLOAT8ARRAYOID}, {FLOAT4OID, FLOAT4ARRAYOID}, {INT2OID, INT2ARRAYOID}, {INT4OID, INT4ARRAYOID},
@@ -139,7 +139,7 @@ get_typlenbyvalalign(Oid typid, int16 *typlen, bool *typbyval, char *typalign)
 	*typbyval = length > 0;
 }
 
-/* A number is one of C's behind a header of the server's. */
+/* A C number behind a header of the server's type */
 typedef struct FuzzNumeric
 {
 	int32		vl_len_;
@@ -161,7 +161,7 @@ numeric_float8(PG_FUNCTION_ARGS)
 {
 	double		value = ((const FuzzNumeric *) PG_GETARG_POINTER(0))->value;
 
-	/* one of more digits than a float8 has */
+	/* a numeric beyond the range of float8 */
 	if (value > 1e308)
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("out of range for double precision")));
 	PG_RETURN_FLOAT8(value);
@@ -217,7 +217,7 @@ pg_mbcliplen(const char *mbstr, int len, int limit)
 	return Min(len, limit);
 }
 
-/* As the server has it for UTF-8: by the first byte */
+/* Returns a UTF-8 character's length by its first byte, like the server's function. */
 int
 pg_mblen(const char *mbstr)
 {
@@ -374,7 +374,7 @@ qsort_interruptible(void *base, size_t nel, size_t elsize, qsort_arg_comparator 
  * Rows
  */
 
-/* A header, where its type stands, and what would be behind it */
+/* A row: the server's header with the type, then the fields as the stand-in keeps them */
 typedef struct FuzzRow
 {
 	Datum		header[1 + sizeof(HeapTupleHeaderData) / sizeof(Datum)];
@@ -451,7 +451,7 @@ backend_result_type(int natts, const Oid *types)
 	result_type = new_tupdesc(natts, types, NULL);
 }
 
-/* A function in some servers, a macro in others */
+/* A function in some servers, a macro in others; this is the function. */
 #ifndef DatumGetHeapTupleHeader
 HeapTupleHeader
 DatumGetHeapTupleHeader(Datum t)
@@ -460,7 +460,7 @@ DatumGetHeapTupleHeader(Datum t)
 }
 #endif
 
-/* The row was the last argument that was looked at: it is asked for its type at once. */
+/* Returns the type of the row that was the last argument looked at; callers ask for it at once. */
 TupleDesc
 lookup_rowtype_tupdesc(Oid type_id, int32 typmod)
 {
@@ -544,7 +544,7 @@ tuplestore_putvalues(Tuplestorestate *state, TupleDesc tdesc, Datum *values, boo
 typedef struct FuzzContainer
 {
 	int32		vl_len_;
-	uint32		header;			/* what JsonbContainer has, and its place */
+	uint32		header;			/* JsonbContainer's member in its place */
 	BackendJson *node;
 } FuzzContainer;
 
@@ -597,7 +597,7 @@ node_of(JsonbContainer *container)
 	return ((FuzzContainer *) ((char *) container - offsetof(FuzzContainer, header)))->node;
 }
 
-/* What an iterator points to besides its own fields stands where those of the server's have bytes. */
+/* An iterator's `node` points to the stand-in's members where the server's iterator points to bytes. */
 JsonbIterator *
 JsonbIteratorInit(JsonbContainer *container)
 {

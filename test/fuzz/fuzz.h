@@ -1,10 +1,10 @@
 /*
- * fuzz.h: what the fuzz targets share: input that is taken piece by piece, memory that is the input's alone, and errors
- * of the backend's as a caller meets them.
+ * fuzz.h: shared by the fuzz targets: input that is consumed piece by piece, memory that belongs to the input, and
+ * errors of the server as a caller sees them.
  *
- * A target is a program of libFuzzer's: LLVMFuzzerTestOneInput() hands an input to what is tested, and what must hold
- * of the result is asked by must(). A finding ends the program: a sanitizer's, a failed must() or Assert(), an error
- * that is no caller's (XX000), or memory out of proportion to the input.
+ * A target is a libFuzzer program: LLVMFuzzerTestOneInput() passes an input to the code under test, and must() checks
+ * what has to hold of the result. A finding ends the program: a sanitizer's report, a failed must() or Assert(), an
+ * error that isn't a caller's (XX000), or memory out of proportion to the input.
  */
 #ifndef GPUREG_FUZZ_H
 #define GPUREG_FUZZ_H
@@ -21,12 +21,12 @@
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Says what isn't so, and ends the program. */
+/* Prints the condition that failed, and ends the program. */
 extern void fuzz_finding(const char *file, int line, const char *what) __attribute__((noreturn));
 
 #define must(what) ((what) ? (void) 0 : fuzz_finding(__FILE__, __LINE__, #what))
 
-/* The rest of the input; what is taken where it has ended is 0. */
+/* The rest of the input; bytes beyond its end are 0. */
 typedef struct FuzzInput
 {
 	const uint8_t *at;
@@ -55,7 +55,7 @@ take_bytes(FuzzInput *in, void *to, size_t n)
 	in->left -= there;
 }
 
-/* A number that is often small and whole */
+/* Takes a number that is often a small integer. */
 static inline double
 take_double(FuzzInput *in)
 {
@@ -78,19 +78,19 @@ take_word(FuzzInput *in)
 }
 
 /*
- * Memory: each piece by itself, so that a sanitizer sees its ends; all of it goes with forget_memory(). An input may
- * have so much of it, and not more than what fuzz_failing says comes.
+ * Memory of an input. Each piece is allocated by itself, so a sanitizer sees its ends; forget_memory() frees all of it.
+ * fuzz_take() fails beyond a limit that depends on the input's size, or when fuzz_failing says so.
  */
 extern void fuzz_begin(size_t size);
 extern void fuzz_end(void);
 extern void *fuzz_take(void *arg, size_t nbytes);
-extern void fuzz_allow(size_t nbytes);	/* so much more, which the harness itself takes */
-extern int	fuzz_failing;		/* pieces that may be taken yet by fuzz_take(); -1: any number */
+extern void fuzz_allow(size_t nbytes);	/* raises the limit for the harness's own memory */
+extern int	fuzz_failing;		/* pieces that fuzz_take() still gives; -1: any number */
 
-/* A piece that nobody is to touch any more, until the input ends */
+/* Makes a piece untouchable until the input ends. */
 extern void fuzz_forget(void *piece);
 
-/* A copy of its own length, with nothing behind it */
+/* Copies nbytes into a piece of exactly that length. */
 extern void *fuzz_copy(const void *from, size_t nbytes);
 
 #endif							/* GPUREG_FUZZ_H */

@@ -1,8 +1,8 @@
 /*
- * fuzz_arrays.c: arrays as arguments, of whatever dimensions, bounds, elements and NULLs, for the functions that take
- * rows, names, widths, penalties and sparse vectors as arrays; those of aggregates are called row after row, in an
- * aggregate and by hand. A state that rows give is well formed, and its text is read as that state. Columns of any type
- * are described at the first call.
+ * fuzz_arrays.c: arrays of any dimensions, bounds, elements and NULLs as arguments of functions that take rows, names,
+ * widths, penalties and sparse vectors. Aggregates' functions are called row after row, as in an aggregate and by hand.
+ * States that rows give must be well formed, and their text must be read as the same state. The first call describes
+ * columns of any type.
  */
 #include <math.h>
 
@@ -48,7 +48,7 @@ static const char step_request[] = "{\"version\":1,\"features\":1,\"skipped\":0,
 	"\"sums\":[0,0,0,\"Infinity\",0,0,\"Infinity\",0,0,0,0,0,0,0,0]}";
 static const char stats_request[] = "{\"version\":2,\"features\":-1,\"rows\":0,\"skipped\":0,\"shift\":[],\"gram\":[]}";
 
-/* Opens x and y, and goes through their rows. */
+/* Opens x and y, and reads all their rows. */
 static Datum
 read_rows(PG_FUNCTION_ARGS)
 {
@@ -103,14 +103,14 @@ read_net(PG_FUNCTION_ARGS)
 }
 
 /*
- * Arguments are: d float8, b boolean, i int, t a text, F a family, L a link, D a design, x float8[], B boolean[] or
- * another, T text[], I int[], S and P the state of the call before, R and Q requests, * columns
+ * Types of arguments: d float8, b boolean, i int, t text, F a family, L a link, D a design, x float8[], B boolean[] or
+ * another type, T text[], I int[], S and P the state of the call before, R and Q requests, * columns
  */
 typedef struct Function
 {
 	PGFunction	function;
 	const char *arguments;
-	GrStateType type;			/* of the result where S or P is the first */
+	GrStateType type;			/* type of the result if the first argument is S or P */
 } Function;
 
 static const Function functions[] = {
@@ -169,7 +169,7 @@ take_value(FuzzInput *in, Oid type)
 	}
 }
 
-/* An array, most often one that is a vector of a few elements */
+/* Makes an array, most often a vector of a few elements. */
 static Datum
 take_array(FuzzInput *in, Oid element)
 {
@@ -184,7 +184,7 @@ take_array(FuzzInput *in, Oid element)
 
 	for (int k = 0; k < ndim; k++)
 	{
-		/* the server has no empty array of a dimension, and of more only small ones are made here */
+		/* the server has no dimension without elements; arrays of more dimensions are kept small */
 		dims[k] = 1 + (ndim > 2 ? take_byte(in) % 2 : how < 16 ? take_byte(in) % 40 : take_byte(in) % 4);
 		bounds[k] = how % 16 == 5 ? (int8_t) take_byte(in) : 1;
 		n *= dims[k];
@@ -207,7 +207,7 @@ add_columns(BackendCall *call, FuzzInput *in, bool first)
 	};
 	int			n = first ? take_byte(in) % 5 : -1;
 
-	/* the types stay as they are from call to call */
+	/* types stay the same from call to call */
 	for (int k = 0; n >= 0 && k < n; k++)
 	{
 		uint8_t		which = take_byte(in);
@@ -289,7 +289,7 @@ add_argument(BackendCall *call, FuzzInput *in, char kind, bool nullable)
  * Calls
  */
 
-/* The text of a state that rows have given is read as that state. */
+/* Checks that the text of a state made of rows is read as that state. */
 static void
 check_state(GrState *state, GrStateType type)
 {
@@ -299,13 +299,13 @@ check_state(GrState *state, GrStateType type)
 	Datum		again;
 
 	must(gr_state_is_well_formed(state, type));
-	/* what is still to be summed may not be summable */
+	/* sums that are still pending may overflow */
 	if (catch_error())
 	{
 		must(text == NULL);
 		return;
 	}
-	/* texts, twice, in buffers that double, and what reads them */
+	/* texts, twice, in buffers that double, and their readers */
 	fuzz_allow(32 * VARSIZE(state));
 	text = DatumGetCString(call_function(out, PointerGetDatum(state)));
 	if (getenv("FUZZ_SHOW") != NULL)
@@ -335,15 +335,15 @@ call_for_rows(FuzzInput *in, const Function *f, bool aggregate, int nrows)
 				add_columns(call, in, row == 0);
 			else
 				add_argument(call, in, *kind, !is_strict);
-		/* an ERROR ends the query, and with it what the function has kept */
+		/* an ERROR ends the query, and the memory that the function has kept */
 		if (catch_error())
 			return;
 		result = backend_run(call, f->function);
 		if (!has_state || call->null)
 			continue;
 		/*
-		 * As the executor does. Its copies are not the function's memory, and outside an aggregate those that the
-		 * next row's call makes go with that row.
+		 * The executor copies the state. Its copies are not the function's memory. Outside an aggregate the next row's
+		 * call frees them.
 		 */
 		if (result != state)
 		{

@@ -1,6 +1,6 @@
 /*
- * fuzz_derivation.c: derivations as they lie in memory that processes share, where anything may stand. One that is
- * found valid makes rows without a step beyond its memory, the same ones however many are made at a time.
+ * fuzz_derivation.c: derivations in shared memory, where anything may stand. A valid one must derive rows without
+ * touching memory beyond its own, and the same rows however many are derived at a time.
  */
 #include <math.h>
 
@@ -9,7 +9,7 @@
 
 #define NROWS 5
 
-/* Rows made so many at a time; how many there are */
+/* Derives rows, at_a_time per call; returns the number derived. */
 static int64_t
 derive(const GrDerivation *d, const double *rows, double *out, int at_a_time)
 {

@@ -1,6 +1,6 @@
 /*
- * fuzz_design.c: texts of designs, which a model carries and anyone may write: what is read names its features and
- * expands rows, whatever their numbers are, without a step beyond its memory.
+ * fuzz_design.c: texts of designs, which a model carries and anyone may write. A design that is read must name its
+ * features and expand rows of any numbers without touching memory beyond its own.
  */
 #include "compute/design/design.h"
 #include "fuzz.h"
@@ -20,7 +20,7 @@ use_design(const GrDesign *design, FuzzInput *in)
 	{
 		const GrDesignColumn *column = &design->columns[c];
 
-		/* a level is one that there is: the caller has looked it up */
+		/* levels exist, as the caller has looked them up */
 		values[c] = take_double(in);
 		values[design->ncolumns + c] = column->levels.n > 0 ? take_byte(in) % column->levels.n : 0;
 		for (int k = 0; k < column->levels.n && k < 50; k++)

@@ -1,6 +1,6 @@
 /*
- * fuzz_extras.c: records in front of a model's design, which anyone may write. Whatever is read lies within the text,
- * and is the same when it is written and read again.
+ * fuzz_extras.c: records in front of a model's design, which anyone may write. Records that are read must lie within
+ * the text, and stay the same when written and read again.
  */
 #include "compute/design/extras.h"
 #include "fuzz.h"

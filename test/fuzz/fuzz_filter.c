@@ -1,6 +1,6 @@
 /*
- * fuzz_filter.c: texts of row filters. What is read is a valid filter, gives an error's place within the text or none,
- * and leaves the same rows whether they are looked at one by one or together.
+ * fuzz_filter.c: texts of row filters. A text must give a valid filter, or an error whose place is within the text or
+ * none; the filter must keep the same rows one by one and in blocks.
  */
 #include <math.h>
 
@@ -44,7 +44,7 @@ number_at(int row, int column)
 	return (row * 5 + column * 3) % 13 - 4;
 }
 
-/* The rows that are left, a bit each, looked at so many at a time */
+/* Returns a bit per row that the filter keeps, with so many rows tested at a time. */
 static uint64_t
 rows_left(const GrDerivation *d, const double *rows, int at_a_time)
 {

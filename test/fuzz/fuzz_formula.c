@@ -1,6 +1,6 @@
 /*
- * fuzz_formula.c: texts of formulas, also where memory ends. What is read makes a design, which is read back as it was
- * written and has as many features as the formula says.
+ * fuzz_formula.c: texts of formulas, also when memory fails. A formula that is read must give a design that is read
+ * back as written, with as many features as the formula says.
  */
 #include "compute/design/design.h"
 #include "fuzz.h"
@@ -15,7 +15,7 @@ static const GrFormulaColumn columns[] = {
 	{"twice", GR_COLUMN_NUMBER, true, true}, {"w", GR_COLUMN_NUMBER, true, true}
 };
 
-/* Levels of whatever may be a factor: at least two, as who asks for a design has seen to */
+/* Sets the levels of every column that may be a factor: at least two, as callers ensure. */
 static void
 make_levels(GrLevels *levels)
 {
@@ -49,7 +49,7 @@ use_design(const GrDesign *design)
 	double	   *paired = fuzz_take(NULL, (size_t) design->nfeatures * sizeof(double));
 	double	   *low = fuzz_take(NULL, (size_t) design->npaired * sizeof(double));
 
-	/* small whole numbers, of which all products of a few factors are exact */
+	/* small integers: products of a few factors are exact */
 	for (int k = 0; k < 2 * design->ncolumns; k++)
 		values[k] = k < design->ncolumns ? k % 3 : 0;
 	gr_design_expand(design, values, features);

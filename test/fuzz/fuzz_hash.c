@@ -1,7 +1,7 @@
 /*
- * fuzz_hash.c: hashes of names, against the algorithm as its author states it, over words as the machine has them; what
- * the readers of formulas and filters share, names and where they end, in text without a byte behind it; and feature
- * hashing, of tokens and of JSON of any shape. Tokens give what an object of ones of the same names does.
+ * fuzz_hash.c: hashes of names against the algorithm as its author states it, over words in the machine's order; names
+ * and their ends, as the readers of formulas and filters find them, in text without a byte behind it; and feature
+ * hashing of tokens and of JSON of any shape. Tokens must give the result of an object of ones with these names.
  */
 #include <math.h>
 
@@ -18,7 +18,7 @@
 PGDLLEXPORT Datum gr_feature_hash_text(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum gr_feature_hash_jsonb(PG_FUNCTION_ARGS);
 
-/* x86-32 alone has little-endian words; so has whatever this runs on */
+/* Computes x86-32's hash, whose words are little-endian, like those of every machine that runs this. */
 static uint32_t
 murmur3_by_words(const uint8_t *data, size_t n, uint32_t h)
 {
@@ -51,7 +51,7 @@ murmur3_by_words(const uint8_t *data, size_t n, uint32_t h)
 	return h ^ h >> 16;
 }
 
-/* The same name, as SQL would quote it */
+/* Writes the name as SQL would quote it. */
 static void
 check_quoted(const uint8_t *name, size_t n)
 {
@@ -92,7 +92,7 @@ compare_tokens(const void *a, const void *b)
 	return (*u)->nkey != (*v)->nkey ? (*u)->nkey - (*v)->nkey : memcmp((*u)->key, (*v)->key, (size_t) (*u)->nkey);
 }
 
-/* A value of any shape */
+/* Makes a value of any shape. */
 static void
 take_json(FuzzInput *in, BackendJson *node, int depth)
 {
@@ -111,7 +111,7 @@ take_json(FuzzInput *in, BackendJson *node, int depth)
 		BackendJson *member = palloc0(sizeof(BackendJson));
 
 		take_json(in, member, depth + 1);
-		/* unique, as jsonb has them */
+		/* unique keys, like jsonb's */
 		member->key = &keys[k];
 		member->nkey = 1;
 		member->next = node->first;
@@ -120,7 +120,7 @@ take_json(FuzzInput *in, BackendJson *node, int depth)
 	}
 }
 
-/* The result, of k elements; NULL where the function has raised an ERROR */
+/* Returns the result, of k elements, or NULL if the function raised an ERROR. */
 static ArrayType *
 hash(PGFunction function, Oid type, Datum features, int32 k, int64 seed, double density)
 {
@@ -140,7 +140,7 @@ hash(PGFunction function, Oid type, Datum features, int32 k, int64 seed, double 
 	return array;
 }
 
-/* As many tokens, of an array that may be odd; how many, or -1 where it was refused */
+/* Hashes an array of tokens, which may be odd; returns their number, or -1 if the array was refused. */
 static int
 take_tokens(FuzzInput *in, BackendJson **members, Datum *array)
 {
@@ -195,7 +195,7 @@ hash_tokens(FuzzInput *in, int32 k, int64 seed, double density)
 		return;
 	a = fuzz_copy(a, VARSIZE(a));
 	b = hash(gr_feature_hash_jsonb, JSONBOID, backend_jsonb(&root), k, seed, density);
-	/* a projection's sums are of fractions, whose order tells */
+	/* a projection's sums are of fractions, so their order matters */
 	must(b != NULL && (density != 0 || memcmp(a, b, VARSIZE(a)) == 0));
 }
 

@@ -1,8 +1,8 @@
 /*
- * fuzz_model.c: values of gpu_model, which are rows that anyone may make of whatever fields, handed to the functions
- * that take one: predictions with values by position, as a row and as JSON, intervals, leverages, tables, tests. What
- * is written of a model that was read is read again as the same; a prediction of finite numbers is finite, and the same
- * however its values come; limits are on their sides of the mean.
+ * fuzz_model.c: values of gpu_model, rows that anyone may make of any fields, as arguments of all functions that take
+ * one: predictions with values by position, as a row and as JSON, intervals, leverages, tables, tests. A model written
+ * after it was read must be read as the same. A prediction from finite numbers must be finite, and the same in every
+ * form; limits must be on their sides of the mean.
  */
 #include <math.h>
 
@@ -35,23 +35,23 @@ static const Oid types[NFIELDS] = {
 	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID, TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID, FLOAT8OID,
 	TEXTOID
 };
-/* gpu_tidy's: a term and its numbers */
+/* gpu_tidy's columns: a term and its numbers */
 static const Oid tidy_types[] = {
 	TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID
 };
 static const Oid four_numbers[] = {FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 
-/* What a model of an input is, beside its fields */
+/* Properties of an input's model beside its fields */
 typedef struct Made
 {
 	Datum		row;
 	int			nfeatures;
-	int			nvalues;		/* of the features, and the offset's if there is one */
-	const char *names[NTERMS_MAX + 1];	/* of the values */
-	bool		plain;			/* its terms are what predictions find by name and by place; without a design */
-	bool		finite;			/* of the coefficients, those that are there */
+	int			nvalues;		/* values of the features, and of the offset if there is one */
+	const char *names[NTERMS_MAX + 1];	/* names of the values */
+	bool		plain;			/* without a design: predictions find terms by name and by place */
+	bool		finite;			/* true if the coefficients that aren't NULL are finite */
 	bool		has_offset;
-	const char *offset;			/* its name */
+	const char *offset;			/* the offset's name */
 } Made;
 
 static const char *const methods[] = {
@@ -81,7 +81,7 @@ take_text(FuzzInput *in, const char *const *known, int nknown)
 	n = Min(n, in->left);
 	bytes = palloc(n + 1);
 	take_bytes(in, bytes, n);
-	/* no text of the server's has a 0 */
+	/* texts of the server contain no 0 */
 	for (size_t k = 0; k < n; k++)
 		bytes[k] = bytes[k] == '\0' ? '0' : bytes[k];
 	return PointerGetDatum(backend_text(bytes, n, false));
@@ -134,7 +134,7 @@ take_numbers(FuzzInput *in, int nrows, int ncols, bool square, bool *finite)
 	{
 		double		value = take_double(in);
 
-		/* covariances are often some: of values that have nothing to do with each other */
+		/* square arrays often are covariances, of values unrelated to each other */
 		if (square && how < 200)
 			value = k / nrows == k % nrows ? fabs(value) : 0;
 		items[k] = Float8GetDatum(value);
@@ -146,7 +146,7 @@ take_numbers(FuzzInput *in, int nrows, int ncols, bool square, bool *finite)
 	return PointerGetDatum(backend_array(FLOAT8OID, ncols > 0 ? 2 : 1, dims, bounds, items, some ? nulls : NULL));
 }
 
-/* Records without a design: those of a model with an offset, or bytes of the input behind the 2 */
+/* Makes records without a design: those of a model with an offset, or bytes of the input behind the 2. */
 static Datum
 take_records(FuzzInput *in, Made *made)
 {
@@ -166,7 +166,7 @@ take_records(FuzzInput *in, Made *made)
 	}
 	if (which < 228)
 	{
-		/* low halves of one to three terms, which the covariances bear out if they are 0 */
+		/* low halves for one to three terms, which covariances accept if they are 0 */
 		static const int lengths[] = {16, 48, 96};
 		int			length = lengths[which % COUNT(lengths)];
 
@@ -183,7 +183,7 @@ take_records(FuzzInput *in, Made *made)
 	return PointerGetDatum(backend_text(text, n, false));
 }
 
-/* A design, as a fit writes it, or what somebody else has written */
+/* Makes a design as a fit writes it, or any other text. */
 static Datum
 take_design(FuzzInput *in, Made *made)
 {
@@ -270,7 +270,7 @@ take_model(FuzzInput *in, Made *made)
 	made->nvalues = made->nfeatures;
 	if (made->has_offset)
 		made->names[made->nvalues++] = made->offset;
-	/* fields from an earlier version's on that are NULL, one that is, another type */
+	/* from an earlier version's last field on NULL; one field NULL; another type */
 	for (int k = 14; k < NFIELDS && odd >= 128 && odd < 160; k++)
 		nulls[k] = true;
 	if (odd < 2 * NFIELDS)
@@ -356,7 +356,7 @@ add_values(BackendCall *call, FuzzInput *in, const Made *model, const double *va
 		add_object(call, in, model, values, form);
 }
 
-/* Values that don't go with any model: of types and in numbers that the input says */
+/* Adds values of any types and any number, which go with no model. */
 static void
 add_any(BackendCall *call, FuzzInput *in)
 {
@@ -390,7 +390,7 @@ add_any(BackendCall *call, FuzzInput *in)
 	}
 }
 
-/* A prediction in each form: the same */
+/* Checks that predictions agree in each form. */
 static void
 predict_all(FuzzInput *in, const Made *model)
 {
@@ -403,7 +403,7 @@ predict_all(FuzzInput *in, const Made *model)
 	{
 		values[k] = take_double(in);
 		finite &= isfinite(values[k]);
-		/* a number of JSON's is one */
+		/* JSON has finite numbers only */
 		if (!isfinite(values[k]) || fabs(values[k]) > 1e308)
 			return;
 	}
@@ -414,7 +414,7 @@ predict_all(FuzzInput *in, const Made *model)
 
 		backend_argument(call, types[0], model->row, false);
 		add_values(call, in, model, values, form);
-		/* where values by position are taken, the others are */
+		/* if values by position are accepted, so are the other forms */
 		if (catch_error())
 		{
 			must(form == BY_POSITION);
@@ -446,7 +446,7 @@ check_interval(const BackendCall *call, Datum row)
 	must(!(DatumGetFloat8(values[2]) > mean) && !(DatumGetFloat8(values[3]) < mean));
 }
 
-/* The same function for a few models and values, one after another, as in a query */
+/* Calls one function for a few models and values, one after another, as in a query. */
 static void
 predict_some(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 {
@@ -518,8 +518,8 @@ tabulate(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 }
 
 /*
- * Is what was written of a model read as what was read of it before? A model of an earlier version is told in this
- * one's terms when it is written.
+ * A model as it was read, and as it is read from its written form: both must agree. A model of an earlier version is
+ * written as one of this version.
  */
 typedef struct Reading
 {
@@ -559,7 +559,7 @@ go_round(const Made *model)
 		backend_argument(call, types[0], row, false);
 		if (catch_error())
 		{
-			/* that what was written is refused is a finding */
+			/* refusing a model that was written is a finding */
 			must(k == 0);
 			return;
 		}

@@ -1,8 +1,8 @@
 /*
- * fuzz_ring.c: the ring's door, at which a ticket, columns and rows come from whoever calls its aggregate: nobody gets
- * in without the ticket that the ring was started with, or with other columns, and what was written is in blocks that
- * were given out, no more rows than they hold. And what parallel workers hand over as bytes: states of the aggregates
- * whose memory is the process's own, which are read as they were written.
+ * fuzz_ring.c: the ring's entry, which gets a ticket, columns and rows from anyone who calls its aggregate. Nobody may
+ * enter without the ticket that the ring was started with, or with other columns; rows must be written to blocks that
+ * were given out, no more than a block holds. Also the bytes that parallel workers hand over: states of aggregates
+ * whose memory is the process's own must be read as they were written.
  */
 #include <math.h>
 
@@ -33,7 +33,7 @@ FUNCTION(gr_auc_final);
 #define NCOLUMNS_MAX 5
 
 /*
- * Shared memory and processes, as far as a ring has to do with them
+ * Shared memory and processes, as far as a ring uses them
  */
 
 static struct
@@ -82,7 +82,7 @@ pg_strong_random(void *buf, size_t len)
 void
 pg_usleep(long microsec)
 {
-	/* nobody else is there to be waited for */
+	/* no other process exists to wait for */
 	must(false);
 }
 
@@ -130,7 +130,7 @@ take_value(FuzzInput *in, Oid type, int width)
 	}
 }
 
-/* What the ring is made for; NULL where columns of such types can't be */
+/* Makes a ring's columns and shape; NULL if columns of such types are refused. */
 static GrColumns *
 take_columns(FuzzInput *in, GrRowShape *shape, Oid *types, int *ntypes)
 {
@@ -156,7 +156,7 @@ take_columns(FuzzInput *in, GrRowShape *shape, Oid *types, int *ntypes)
 	return columns;
 }
 
-/* Takes what has been published, and sees to it that no block has more rows than it holds. */
+/* Takes the published blocks, and checks that none has more rows than it holds. */
 static void
 drain(GrRing *ring, int64 *sequence)
 {
@@ -193,12 +193,12 @@ add_call(BackendCall *call, FuzzInput *in, const GrRingTicket *ticket, const Oid
 		Oid			type = types[k];
 		bool		null = take_byte(in) % 32 == 31;
 
-		/* arrays are of the same width most often */
+		/* arrays have the same width most often */
 		backend_argument(call, type, null ? 0 : take_value(in, type, odd == 8 ? take_byte(in) % 3 : width), null);
 	}
 }
 
-/* Calls of one producer; true where it has got in */
+/* Calls one producer's function; true if it has entered. */
 static void
 produce(FuzzInput *in, GrRing *ring, const GrRingTicket *ticket, const Oid *types, int n)
 {
@@ -248,7 +248,7 @@ use_ring(FuzzInput *in)
 	{
 		process.pid = MyProcPid = 100;
 		produce(in, segment.memory, &ticket, types, n);
-		/* another process of the query's, a parallel worker */
+		/* another process of the query, a parallel worker */
 		MyProcPid = 101 + k;
 	}
 	gr_ring_stop(segment.memory);
@@ -263,7 +263,7 @@ typedef struct Functions
 	PGFunction	deserial;
 	PGFunction	serial;
 	PGFunction	final;
-	bool		exact;			/* are the bytes those that were read? */
+	bool		exact;			/* true if bytes are written exactly as they were read */
 } Functions;
 
 static const Functions states[] = {
@@ -294,7 +294,7 @@ use_state(const Functions *f, FuzzInput *in)
 	first = (const bytea *) DatumGetPointer(call_with(f->serial, call_with(f->deserial, bytes)));
 	if (f->exact)
 		must(VARSIZE_ANY_EXHDR(first) == in->left && memcmp(VARDATA_ANY(first), in->at, in->left) == 0);
-	/* what was written is read, and written as it was */
+	/* bytes that were written must be read, and written the same */
 	must(!catch_error());
 	second = (const bytea *) DatumGetPointer(call_with(f->serial, call_with(f->deserial, PointerGetDatum(first))));
 	must(VARSIZE_ANY_EXHDR(first) == VARSIZE_ANY_EXHDR(second) &&
@@ -310,7 +310,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t		which = take_byte(&in);
 
 	backend_begin(size);
-	/* these states are the executor's, and no caller's: that one is malformed is told as a bug is */
+	/* the executor makes these states, not a caller, so a malformed one raises an internal error */
 	backend_allowed = which % 8 < COUNT(states) ? ERRCODE_INTERNAL_ERROR : 0;
 	if (which % 8 < COUNT(states))
 		use_state(&states[which % 8], &in);

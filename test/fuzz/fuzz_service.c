@@ -1,7 +1,8 @@
 /*
- * fuzz_service.c: commands of a device service's channel, in memory that another process writes to. Each is one that a
- * client might make of the server's own sinks, with some of its bytes replaced. Whatever they are, the server answers,
- * touches no memory beyond what it has, and has nothing left when it ends; one that isn't for its object fails.
+ * fuzz_service.c: commands of a device service's channel, in memory that another process writes to. Each is a command
+ * that a client might send for the server's own sinks, with some bytes replaced. Whatever the bytes, the server must
+ * answer, touch no memory beyond its own, and have nothing left when it ends; a command that doesn't suit its object
+ * must fail.
  */
 #include <math.h>
 
@@ -18,10 +19,10 @@
 static GrRemoteServer server;
 static GrChannel channel;
 static size_t admitted;
-static int	nopen;				/* factors */
+static int	nopen;				/* open factors */
 
 /*
- * Stand-ins for functions that the CPU's backend lacks. They touch all that they are given.
+ * Stand-ins for functions that the CPU's backend lacks. They read and write all their arguments.
  */
 static double
 touch(const double *values, int64_t n)
@@ -100,7 +101,7 @@ end_factor(GrFactor *factor)
 	nopen--;
 }
 
-/* Rows that stay, of one number */
+/* A store for one sink */
 static GrRemoteStored stored;
 static size_t stored_nbytes;
 
@@ -179,7 +180,7 @@ never(void *arg)
  * Commands
  */
 
-/* A bool of the input */
+/* Takes a bool from the input. */
 static bool
 flip(FuzzInput *in)
 {
@@ -208,7 +209,7 @@ take_distribution(FuzzInput *in)
 	return distributions[take_byte(in) % COUNT(distributions)];
 }
 
-/* A derivation of rows of a shape into the bulk area */
+/* Puts a derivation of rows of a shape into the bulk area. */
 static void
 write_derivation(GrRowShape shape, FuzzInput *in, GrRemoteArguments *a)
 {
@@ -229,7 +230,7 @@ write_derivation(GrRowShape shape, FuzzInput *in, GrRemoteArguments *a)
 		memcpy(server.areas[channel.bulk], d, (size_t) a->n);
 }
 
-/* A pass or a bootstrap, made into a request in the bulk area */
+/* Makes a request of a pass or a bootstrap in the bulk area. */
 static void
 write_request(GrRowShape shape, FuzzInput *in, GrRemoteArguments *a)
 {
@@ -310,7 +311,7 @@ make_arguments(const GrRemoteCommand *command, FuzzInput *in)
 	}
 }
 
-/* Other bytes here and there */
+/* Replaces some bytes. */
 static void
 spoil(void *memory, size_t nbytes, FuzzInput *in)
 {
@@ -322,7 +323,7 @@ spoil(void *memory, size_t nbytes, FuzzInput *in)
 	}
 }
 
-/* A command that the object is likely to be for, or any */
+/* Chooses a command that suits the object, or any. */
 static GrRemoteOp
 take_op(const GrServed *served, FuzzInput *in)
 {
@@ -348,7 +349,7 @@ take_op(const GrServed *served, FuzzInput *in)
 	return served->options.kind == GR_SINK_SUM ? of_sums[byte % COUNT(of_sums)] : of_rows[byte % COUNT(of_rows)];
 }
 
-/* Makes arguments wrong that would be right but take more memory than an input is to have. */
+/* Makes valid arguments invalid if they would take more memory than an input may have. */
 static void
 bound(GrRemoteArguments *a)
 {

@@ -1,9 +1,9 @@
 /*
- * fuzz_state.c: values of gpu_ols_stats and gpu_logreg_step, as text, as bytes of the wire, and as they lie in memory,
- * which is what a value of anyone's is to a function. One that is taken is well formed; its text and its bytes are
- * taken again, and give the same text; it merges with itself.
+ * fuzz_state.c: values of gpu_ols_stats and gpu_logreg_step as text, as bytes of the wire, and as they lie in memory,
+ * the form in which a function gets anyone's value. A value that is accepted must be well formed; its text and its
+ * bytes must be accepted, with the same text; and it must merge with itself.
  *
- * The first byte says which: of which type, and in which form.
+ * The first byte chooses the type and the form.
  */
 #include "backend.h"
 
@@ -41,7 +41,7 @@ typedef enum Form
 	MEMORY
 } Form;
 
-/* The value that an input is; ERROR if it is none */
+/* Makes the value that an input describes; ERROR if it is invalid. */
 static GrState *
 read_state(const Functions *f, Form form, const uint8_t *data, size_t size)
 {
@@ -62,7 +62,7 @@ read_state(const Functions *f, Form form, const uint8_t *data, size_t size)
 		SET_VARSIZE(state, length);
 		datum = PointerGetDatum(state);
 	}
-	/* what a function makes of its argument */
+	/* prepares the value like a function its argument */
 	return gr_state_settled(datum, f->type, NULL);
 }
 
@@ -72,7 +72,7 @@ text_of(const Functions *f, GrState *state)
 	return DatumGetCString(call_function(f->out, PointerGetDatum(state)));
 }
 
-/* A value that came by text or wire goes out and comes back as it was. */
+/* Checks that a value from text or wire is written and read back unchanged. */
 static void
 go_round(const Functions *f, GrState *state)
 {
@@ -81,7 +81,7 @@ go_round(const Functions *f, GrState *state)
 	bytea	   *bytes;
 	StringInfo	wire;
 
-	/* to see what a finding is about */
+	/* prints the value of a finding */
 	if (getenv("FUZZ_SHOW") != NULL)
 		fprintf(stderr, "%s\n", text);
 	must(gr_state_is_well_formed(again, f->type) && strcmp(text_of(f, again), text) == 0);
@@ -94,7 +94,7 @@ go_round(const Functions *f, GrState *state)
 }
 
 /*
- * What may be done with any value: an ERROR of it is a caller's. Returns what comes of merging it with itself, or NULL.
+ * Does with a value all that a caller can; an ERROR is allowed. Returns the value merged with itself, or NULL.
  */
 static GrState *
 use_state(const Functions *f, GrState *state)
@@ -129,7 +129,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (state != NULL && form != MEMORY)
 	{
-		/* that a value which was taken is refused the second time is a finding */
+		/* refusing a value that was accepted before is a finding */
 		must(!catch_error());
 		go_round(f, state);
 	}

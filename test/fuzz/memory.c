@@ -1,12 +1,12 @@
 /*
- * memory.c: the memory of one input, and what a finding is told by; see fuzz.h.
+ * memory.c: the memory of one input, and the report of a finding; see fuzz.h.
  */
 #include "fuzz.h"
 
 #include <sanitizer/allocator_interface.h>
 #include <sanitizer/asan_interface.h>
 
-/* Little of what was freed is kept from use: nothing is freed before an input's end. */
+/* Keeps little freed memory from reuse, as nothing is freed before an input's end. */
 const char *__asan_default_options(void);
 
 const char *
@@ -28,8 +28,8 @@ static void **pieces;
 static size_t npieces;
 
 /*
- * Large pieces are of the same sizes for most inputs, and are kept from one to the next: the kernel's work on them
- * would be most of the time.
+ * Large pieces have the same sizes for most inputs, and are kept from one input to the next: otherwise the kernel's
+ * work on them would take most of the time.
  */
 #define LARGE 16384
 #define NLARGE 64
@@ -61,7 +61,7 @@ take_large(size_t nbytes)
 	return NULL;
 }
 
-/* When all places have sizes of others, room is made. */
+/* Ends the use of large pieces; frees them all once every place is in use, so that other sizes get places. */
 static void
 end_large(void)
 {
@@ -86,7 +86,7 @@ fuzz_begin(size_t size)
 {
 	fuzz_failing = -1;
 	nbytes_taken = 0;
-	/* features that products and powers make are no more than so many, whatever the input's size */
+	/* a constant for features made by products and powers, whose number has a limit whatever the input's size */
 	nbytes_allowed = ((size_t) 16 << 20) + 256 * size;
 }
 
@@ -126,7 +126,7 @@ fuzz_take(void *arg, size_t nbytes)
 	}
 	piece = malloc(nbytes > 0 ? nbytes : 1);
 	must(piece != NULL);
-	/* what isn't set is something else than 0; of large pieces the beginning has to do */
+	/* fills the piece with something other than 0; only the beginning of large pieces */
 	memset(piece, 0x7f, nbytes < 4096 ? nbytes : 4096);
 	return pieces[npieces++] = piece;
 }
