@@ -1,4 +1,5 @@
-# Without a device: auto computes on the CPU and says why, gpu is an error that helps.
+# Without a device: auto must compute on the CPU and give the reason, and gpu must fail with an error that says what to
+# do.
 use strict;
 use warnings;
 
@@ -10,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# hides every device from the server, on any machine
+# Hides every device from the server, on any machine.
 $ENV{CUDA_VISIBLE_DEVICES} = '';
 
 my $rows = 'SELECT i + (i % 3) AS y, i AS x FROM generate_series(1, 10) i';
@@ -23,10 +24,10 @@ sub check_server
 	my ($node, $how) = @_;
 	my ($out, $err);
 
-	# over array_agg they are arrays, and may go to a device, as long as the planner doesn't make an aggregate of it
+	# over array_agg rows are arrays and may go to a device, unless the planner rewrites the call to an aggregate
 	$node->safe_psql('postgres', 'ALTER DATABASE postgres SET gpureg.enable_rewrite = off');
 
-	# auto; min_gpu_work 0 makes it look for a device at once, and twice shows that a failure is remembered
+	# auto. With min_gpu_work 0 it looks for a device at once; the second time shows that a failure is remembered.
 	for my $time ('first', 'second')
 	{
 		($out, $err) = try_sql($node, qq{
@@ -75,7 +76,7 @@ sub check_server
 			"$name: auto and cpu work afterwards");
 	}
 
-	# the aggregates never need a device
+	# the aggregates must never need a device
 	is($node->safe_psql('postgres', "SET gpureg.device = gpu; SELECT (gpu_ols_agg(y, x)).n FROM ($rows) r"), '10',
 		"$how: gpu_ols_agg with gpureg.device = gpu");
 }
@@ -90,7 +91,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu_last_run()'), '0', 'no
 check_server($node, 'loaded at first use');
 survived($node, $pid, 'loaded at first use');
 
-# The same when the postmaster loads the library and then forks.
+# A postmaster that loads the library and then forks must give the same results.
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpureg'\ngpureg.ring_size = '16MB'\n");
 $node->restart;
 $pid = postmaster_pid($node);

@@ -1,5 +1,5 @@
-# gpu_ols_stats and gpu_logreg_step keep every bit on their way out and in, and take no garbage that could hurt the
-# server.
+# gpu_ols_stats and gpu_logreg_step must keep every bit on their way out and in, and must refuse garbage that could hurt
+# the server.
 use strict;
 use warnings;
 
@@ -16,8 +16,8 @@ my $node = start_node('main');
 my $pid = postmaster_pid($node);
 my $dir = PostgreSQL::Test::Utils::tempdir;
 
-# States with awkward numbers: thirds, huge and tiny scales, collinear and constant columns, skipped rows, large
-# (toasted).
+# States with extreme numbers: thirds, huge and tiny scales, collinear and constant columns, skipped rows, large
+# (toasted) states.
 $node->safe_psql('postgres', q{
 	CREATE TABLE states (id int, s gpu_ols_stats);
 	INSERT INTO states SELECT 1, gpu_ols_stats_agg(i / 3.0, i / 7.0, sqrt(i)) FROM generate_series(1, 100) i;
@@ -80,7 +80,7 @@ for my $digits (-15, 0, 3)
 		"extra_float_digits = $digits: same text");
 }
 
-# COPY; models have NULLs, and infinite numbers
+# COPY; models contain NULLs and infinite numbers
 my $logreg_models = 'SELECT id, model::text, penalised::text FROM logreg_models ORDER BY id';
 my $logreg_models_text = $node->safe_psql('postgres', $logreg_models);
 my $separated = qr/,f,"\{\(intercept\),x1\}",cpu,0,binomial,logit,Infinity,1,iid,Infinity,""\)/;
@@ -104,7 +104,7 @@ for my $format ('binary', 'text', 'csv')
 	is($node->safe_psql('postgres', "SELECT id, s::text FROM states_$format ORDER BY id"), $text, "COPY $format");
 }
 
-# Dump and restore, as archive and as inserts
+# Dump and restore, as an archive and as inserts
 my $models = 'SELECT id, model::text, no_intercept::text FROM models ORDER BY id';
 my $models_text = $node->safe_psql('postgres', $models);
 for my $kind ('custom', 'inserts')
@@ -129,8 +129,8 @@ for my $kind ('custom', 'inserts')
 		'8', "$kind: the restored steps solve to the restored models");
 }
 
-# Version 1, which had no shift, as the release before wrote it: text, the wire's bytes, and what lies in a table, where
-# an aggregate's own state may have rows that aren't summed yet. A base type of the test's lets bytes stand for such a
+# States of version 1, which had no shift, as its release wrote them: text, the wire's bytes, and stored bytes, where an
+# aggregate's own state may have rows that aren't summed yet. A base type of this test lets bytes stand for such a
 # value.
 $node->safe_psql('postgres', q{
 	SET client_min_messages = warning;
@@ -163,7 +163,7 @@ close $wire;
 $node->safe_psql('postgres', "COPY version1 FROM '$dir/version1.bin' (FORMAT binary)");
 is($node->safe_psql('postgres', q{SELECT count(*), min(s::text) FROM version1 WHERE how <> 'pending' GROUP BY s::text}),
 	qq(3|{"version":2,"features":1,"rows":3,"skipped":1,"shift":[0,0],"gram":$sums}), 'states of version 1 are read');
-# version 2 had the shift behind the sums
+# version 2 adds the shift behind the sums
 is($node->safe_psql('postgres', "SELECT '\\x02" . substr($stored_bytes, 2) . '000000000000f03f' . ('0' x 16)
 	. "$as_state\::text"),
 	qq({"version":2,"features":1,"rows":3,"skipped":1,"shift":[1,0],"gram":$sums}),
@@ -193,7 +193,7 @@ is($node->safe_psql('postgres', q{
 is($node->safe_psql('postgres', q{SELECT gpu_ols_rollup(s)::text::json ->> 'rows' FROM version1}), '11',
 	'and with each other');
 
-# Garbage. Whatever is accepted must be usable by everything that takes a state.
+# Garbage: whatever is accepted must be usable by every function that takes a state.
 $node->safe_psql('postgres', q{
 	CREATE TABLE accepted (s gpu_ols_stats);
 	CREATE PROCEDURE use_accepted() LANGUAGE plpgsql AS $$
@@ -236,7 +236,7 @@ sub with_value
 
 my $value = substr($good, $value_at, unpack('N', substr($good, $value_at - 4, 4)));
 my $after_features = substr($value, 6);
-# version 4 has whether there are weights, and a name a column
+# version 4 adds whether there are weights, and a name per column
 my $named = sub { return pack('n', 4) . substr($value, 2, 20) . $_[0] . substr($value, 22) };
 my @refused = (
 	[ 'version 5', pack('n', 5) . substr($value, 2), '0A000' ],
@@ -273,11 +273,11 @@ for my $case (@refused)
 }
 is($node->safe_psql('postgres', 'SELECT count(*) FROM accepted'), '0', 'none of those was taken');
 
-# The same mutations in every run.
+# Seeds the mutations, so that every run has the same.
 srand(20240229);
 my @alphabet = (split(//, '0123456789-+.eE,:[]{}" xXnNaAiIfF'), "\t");
 
-# A good text with a few characters too many, too few, or others
+# Returns a valid text with a few characters added, removed or replaced.
 sub mutated_text
 {
 	my ($string, $k) = @_;
@@ -326,7 +326,7 @@ is(scalar(grep { !/^(?:22P02|22003|0A000)$/ } $err =~ /ERROR:  (\w{5})/g), 0, 't
 ($out, $err) = try_sql($node, 'CALL use_accepted()');
 is($err, '', 'text: accepted states can be used');
 
-# Counts that pass bigint when added are an error, not a negative number of rows.
+# Counts that exceed bigint when added must be an error, not a negative number of rows.
 my ($nan_bytes, $infinity_bytes) = (pack('Q<', 0x7ff8 << 48), pack('Q<', 0x7ff0 << 48));
 my $full = '{"version":1,"features":1,"rows":4611686018427387904,"skipped":%s,"gram":[4611686018427387904,0,0,0,1,0,0,'
 	. '0,0,0,1,0]}';
@@ -339,8 +339,7 @@ for my $case ([ 'rows', '0' ], [ 'skipped', '9223372036854775807' ])
 }
 survived($node, $pid, 'text garbage');
 
-# Values whose bytes are anything at all: only one who owns a type can make them, and they must be no worse than
-# refused.
+# Values of arbitrary bytes, which only the owner of a type can make: they must be refused, or do no harm.
 my $raw = $node->safe_psql('postgres', 'SELECT s::raw_state FROM states WHERE id = 7');
 my $pending = $node->safe_psql('postgres', q{
 	CREATE AGGREGATE raw_agg(y float8, VARIADIC x float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
@@ -358,7 +357,7 @@ my $begun_bytes = $node->safe_psql('postgres', 'SELECT s::raw_state FROM steps W
 my $pass_bytes = $node->safe_psql('postgres', sprintf "SELECT '$pass'::gpu_logreg_step::raw_state", 3,
 	join(',', (0) x 28));
 
-# Mutations of such bytes as values of a type: each of these uses works, or is refused.
+# Uses mutated bytes as values of a type: each use must work or be refused.
 sub use_bytes
 {
 	my ($type, $values, @uses) = @_;
@@ -368,7 +367,7 @@ sub use_bytes
 	for my $k (1 .. 600)
 	{
 		my $bytes = pack('H*', substr($values->[ $k % @$values ], 2));
-		# all that a layout follows from is in the first 60 bytes
+		# the first 60 bytes determine the layout
 		my $at = int(rand($k % 3 ? 60 : length $bytes));
 
 		if ($k % 10 == 0) { $bytes = substr($bytes, 0, int(rand(length $bytes))); }
@@ -423,7 +422,7 @@ use_bytes('gpu_logreg_step', [ $step_bytes, $glm_bytes, $pending_step, $begun_by
 error_is($node, "SELECT '$raw'::raw_state::gpu_logreg_step::text", 'XX001', 'one type\'s bytes as the other\'s');
 error_is($node, "SELECT '$step_bytes'::raw_state::gpu_ols_stats::text", 'XX001', 'and the other way');
 
-# The same for steps: version (2), features (4), skipped (8), intercept (1), beta, fixed, the head's eight sums, the
+# Steps of version 2: version (2), features (4), skipped (8), intercept (1), beta, fixed, the head's eight sums, the
 # triangle
 $node->safe_psql('postgres', q{
 	CREATE TABLE accepted_steps (s gpu_logreg_step);
@@ -453,7 +452,7 @@ my $infinity = "\x7f\xf0" . "\0" x 6;
 my $nan = "\x7f\xf8" . "\0" x 6;
 my $minus_one = pack('d>', -1);
 my $with = sub { my ($at, $bytes) = @_; my $v = $value; substr($v, $at, length $bytes) = $bytes; return $v; };
-# family, link, quasi and linear behind the intercept
+# family, link, quasi and linear follow the intercept
 my $version2 = sub { return pack('n', 2) . substr($value, 2, 13) . pack('C4', @_) . substr($value, 15); };
 for my $case (
 	[ 'version 3', $with->(0, pack('n', 3)), '0A000' ],
@@ -511,7 +510,7 @@ my $step = '{"version":1,"features":1,"skipped":9223372036854775807,"intercept":
   . join(',', (0) x 20) . ']}';
 error_is($node, "SELECT gpu_logreg_rollup('$step'::gpu_logreg_step)::text FROM generate_series(1, 2)", '22003',
 	'too many skipped for bigint in a step');
-# A step that could not be read back isn't made; an infinite deviance can be.
+# A step that could not be read back must be refused; one with an infinite deviance must not.
 my $at = "SELECT gpu_logreg_step_agg('%s', i %% 2, %s) FROM generate_series(1, 5) i";
 error_is($node, sprintf($at, '{}', '1e200 * i'), '22003', 'a step over 1e200');
 error_is($node, sprintf($at, '{0,1e308}', '10 * i'), '22003', 'a step at a beta that is out of range');

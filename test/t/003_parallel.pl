@@ -1,4 +1,4 @@
-# The same coefficients however PostgreSQL splits the work. GPUREG_LONG=1 takes more rows.
+# Coefficients must be the same however PostgreSQL splits the work. GPUREG_LONG=1 takes more rows.
 use strict;
 use warnings;
 
@@ -10,10 +10,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# the executor's aggregates, where nothing else is said; 015_scan.pl has more of the custom scan
+# uses the executor's aggregates by default; 015_scan.pl tests the custom scan further
 my $node = start_node('main', 'max_worker_processes = 12', 'max_parallel_workers = 8', 'gpureg.enable_scan = off');
 
-# of which one in a thousand has a NULL
+# one row in a thousand has a NULL
 my $nrows = $ENV{GPUREG_LONG} ? 300_000 : 120_000;
 my ($nskipped, $nread) = ($nrows / 1000, $nrows / 1000 * 999);
 
@@ -31,7 +31,7 @@ $node->safe_psql('postgres', q{
 	INSERT INTO states SELECT s.* FROM states s, generate_series(1, 19);
 	ANALYZE;});
 
-# Parallel plans for tables of any size.
+# Settings that make parallel plans for tables of any size
 my $cheap = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;';
 my $explain = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)';
 
@@ -44,8 +44,8 @@ sub fits_of
 			ORDER BY g");
 }
 
-# Counts are compared exactly, coefficients to a few units in the last place; @errors: standard errors, where
-# coefficients may be small against them.
+# Checks that counts are equal, and coefficients within a few units in the last place. @errors: standard errors, for
+# coefficients that are small against them.
 sub same_fits
 {
 	my ($got, $want, $name, $tolerance, @errors) = @_;
@@ -90,7 +90,7 @@ for my $way (map { my $scan = $_; map { [ $scan, $_ ] } 0, 1, 2, 4 } 'off', 'on'
 		my $partial = $scan eq 'on' ? qr/Custom Scan/ : $executors;
 		my $pattern = $workers > 0 ? qr/Workers Launched: [1-9].*$partial/s : $partial;
 
-		# without a hash table for partial aggregates one process may be as good, which has its groups whole
+		# without a hash table for partial aggregates, one process that has its groups whole may be as good
 		$pattern = qr/$partial|$executors/ if $scan eq 'on' && $how eq 'sort';
 		$plan = $node->safe_psql('postgres', "$with $explain $grouped");
 		like($plan, $pattern, "$name, $how: plan");
@@ -98,7 +98,7 @@ for my $way (map { my $scan = $_; map { [ $scan, $_ ] } 0, 1, 2, 4 } 'off', 'on'
 	}
 }
 
-# Stored states merge in workers too.
+# Stored states must merge in workers, too.
 my $rollup = 'SELECT coef, n, n_skipped FROM (SELECT (gpu_ols_solve(gpu_ols_rollup(s))).* FROM states) m';
 my $two = "$cheap SET max_parallel_workers_per_gather = 2;";
 like($node->safe_psql('postgres', "$two $explain $rollup"), qr/Workers Launched: [1-9].*Partial Aggregate/s,
@@ -108,7 +108,7 @@ cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT coef FROM (
 	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15,
 		'rollup of copies: the same coefficients');
 
-# Partitions, each aggregated by itself
+# Partitions, each aggregated alone
 ($total, $grouped) = fits_of('p');
 for my $workers (0, 2)
 {
@@ -124,7 +124,7 @@ for my $workers (0, 2)
 	same_fits($node->safe_psql('postgres', "$set $grouped"), $want_grouped, "$workers workers, grouped partitions");
 }
 
-# Logistic regression: a step at some beta, by itself, grouped, and merged from stored ones
+# Logistic regression: a step at some beta, ungrouped, grouped, and merged from stored steps
 my $step = "SELECT coef, n, n_skipped, deviance
 	FROM (SELECT (gpu_logreg_solve(gpu_logreg_step_agg('{0.5,-1,0.001}', y > 6, x1, x2))).* FROM t) m";
 my $step_grouped = "SELECT g, coef, n, n_skipped FROM (SELECT g, (gpu_logreg_solve(s)).* FROM
@@ -151,8 +151,8 @@ for my $workers (1, 2, 4)
 	}
 }
 
-# gpu_logreg_fit: rows that don't fit are read again for each pass, when that is done in workers or by a scan, and
-# otherwise stored
+# gpu_logreg_fit: rows that don't fit are read again for each pass if workers or a scan can do that, and are stored
+# otherwise
 my $logreg_fit = q{SET gpureg.device = cpu; SELECT coef, n, n_skipped, deviance
 	FROM gpu_logreg_fit('SELECT y > 6, x1, x2 FROM t')};
 my $last_run = q{SELECT workers, reason FROM gpu_last_run()};
@@ -174,8 +174,7 @@ for my $way ([ 'off', 0 ], [ 'off', 1 ], [ 'off', 2 ], [ 'off', 4 ], [ 'on', 0 ]
 		qr/^$counted\|.*the query was run \d+ times$/, "$name: how");
 }
 
-# with what else a fit asks of its rows: other solvers, separation; and with columns of every kind, more than an
-# aggregate can take
+# Fits with other needs: other solvers, separation, and columns of every kind, more than an aggregate can take
 my $columns = join ', ', 'y > 0', 'y > 0.5 AS b', map { $_ % 7 == 0 ? "x[$_]::numeric" : $_ % 11 == 0 ? "x[$_]::real" :
 	"x[$_]" } 1 .. 120;
 $node->safe_psql('postgres', q{
@@ -192,7 +191,7 @@ for my $case (
 	[ 'SELECT y > 6 OR g = 3, x1, (g = 3)::int, x2 FROM t', 'max_iter => 50', 1e-12 ],
 	[ 'SELECT y > 6, x1, x1 + 1e-7 * x2, x1 * x2 + 1e9 FROM t', 'max_iter => 50', 1e-13 ],
 	[ 'SELECT y > 6, x1, x1 + 1e-7 * x2 FROM t', q{solver => 'lbfgs', max_iter => 100}, 1e-12 ],
-	# some point far out
+	# one point far out
 	[ 'SELECT x1 > 0.5, x1 FROM t -- the end', 'max_iter => 50', 1e-6 ],
 	[ "SELECT $columns FROM many", 'l2 => 0', 1e-12 ],
 	[ "SELECT $columns, x[121:130], i FROM many;", 'l2 => 1', 1e-12 ])
@@ -215,7 +214,7 @@ for my $case (
 	same_fits($got, $want, "the same: $name", $tolerance, $errors =~ /([-+.\deE]+)/g);
 }
 
-# gpu_logreg_agg's partial states are all rows of a worker's; the last setting has each state in a file.
+# gpu_logreg_agg's partial states hold all rows of a worker; the last setting puts each state into a file.
 my ($agg, $agg_grouped) = map { s/gpu_ols_agg\(y, /gpu_logreg_agg(y > 6, /gr } $total, $grouped;
 my ($want_agg, $want_agg_grouped) =
   map { $node->safe_psql('postgres', "$serial SET work_mem = '64MB'; $_") } $agg, $agg_grouped;
@@ -235,7 +234,7 @@ for my $case ([ 1, '4MB' ], [ 2, '64MB' ], [ 4, '64kB' ])
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'gpu_logreg_agg leaves no file');
 unlike(slurp_file($node->logfile), qr/temporary file leak/, 'gpu_logreg_agg closes its files');
 
-# gpu_ols and gpu_logreg over array_agg: the same as over arrays
+# gpu_ols and gpu_logreg over array_agg must give the results over arrays.
 for my $call ('gpu_ols(array_agg(ARRAY[x1, x2]), array_agg(y))',
 	'gpu_logreg(array_agg(ARRAY[x1, x2]), array_agg(y > 6))')
 {
@@ -275,7 +274,7 @@ my @forced = (
 	'SELECT sum(rows) FROM gpu_last_run()');
 for my $k (0 .. $#forced)
 {
-	# the last one speaks of the one before it
+	# the last statement reports the one before
 	my $sql = $k == $#forced ? "SET client_min_messages = warning; SELECT gpu_ols('{1,2}', '{1,2}') IS NULL;
 		$forced[$k]" : $forced[$k];
 	my $got = $node->safe_psql('postgres', "$serial $force $sql");
@@ -285,7 +284,7 @@ for my $k (0 .. $#forced)
 		"forced $k");
 }
 
-# gpu_ols_fit runs its query in workers, when they pay
+# gpu_ols_fit must run its query in workers if that pays
 is($node->safe_psql('postgres',
 	"$cheap SET max_parallel_workers_per_gather = 4; SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).n"),
 	$nread, 'gpu_ols_fit over a parallel scan: every row once');
@@ -293,8 +292,8 @@ cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT (gpu_ols_fi
 	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15,
 		'gpu_ols_fit over a parallel scan: coefficients');
 
-# ... with more columns than an aggregate can take, with several arrays, and where the first row is left out and has
-# others
+# a query with more columns than an aggregate can take, with several arrays, and whose first row is left out and has
+# other widths
 $node->safe_psql('postgres', q{
 	CREATE TABLE odd (y float8, a float8[], b real[]);
 	INSERT INTO odd VALUES (NULL, '{1}', '{1}'), (1, '{}', NULL);
@@ -334,7 +333,7 @@ for my $case ([ 'SELECT y, a, b FROM uneven', qr/ERROR:  all arrays in column "[
 	}
 }
 
-# An error in a worker: its context has the caller's query, what it calls, and nothing of the extension's own.
+# An error in a worker must have the caller's query and its functions as context, and nothing of the extension's own.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION thrower(v float8) RETURNS float8 LANGUAGE plpgsql PARALLEL SAFE AS
 		$$ BEGIN IF v > 1005 THEN RAISE 'thrown'; END IF; RETURN v; END $$;});
@@ -355,8 +354,8 @@ for my $fit ("gpu_ols_fit('SELECT y, thrower(x2) FROM t')", "gpu_logreg_fit('SEL
 	}
 }
 
-# A model too large for what malloc() keeps: it must outlive the query that it was fitted to. The aggregate sums the
-# same rows in other batches, so a few of its numbers may differ in the last place.
+# A model too large for the memory that malloc() keeps must outlive the query that it was fitted to. The aggregate sums
+# the same rows in other batches, so a few numbers may differ in the last place.
 for my $field ('coef', 'vcov')
 {
 	cmp_ok(relative_difference($node->safe_psql('postgres', "SELECT (gpu_ols_fit('SELECT y, x FROM wide')).$field"),

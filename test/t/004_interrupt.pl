@@ -1,4 +1,4 @@
-# Long work stops when it is told to, whoever tells it, and leaves nothing behind.
+# Long work must stop on a cancel, a timeout, a terminate or a lost client, and leave nothing behind.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ use Test::More;
 my $node = start_node('main');
 my $pid = postmaster_pid($node);
 
-# A state of 2,500 features from 2,600 random rows: solving it takes several seconds.
+# A state of 2,500 features from 2,600 random rows, which takes several seconds to solve
 $node->safe_psql('postgres', q{
 	SELECT setseed(0.5);
 	CREATE TABLE wide AS SELECT i, random() AS y, ARRAY(SELECT random() + 0 * i FROM generate_series(1, 2500)) AS x
@@ -22,7 +22,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE rows AS SELECT i FROM generate_series(1, 10000) i;
 	ANALYZE;});
 
-# Set-returning functions in the select list stream; in FROM they would be stored first.
+# An endless query. Set-returning functions in the select list stream; in FROM they would be stored first.
 my $endless = 'SELECT i % 7 AS y, i % 11 AS a, i % 13 AS b FROM (SELECT generate_series(1, 1000000000) AS i) s';
 my %long = (
 	gpu_ols_fit => "SELECT gpu_ols_fit('$endless')",
@@ -55,7 +55,7 @@ for my $name (sort keys %long)
 	is($session->{out}, "9\n", "$name, cancel: the session goes on");
 	cmp_ok($took, '<', $prompt, "$name, cancel: promptly");
 
-	# a client that is gone: the backend looks for it now and then
+	# a lost client: the backend checks the connection now and then
 	$session = start_session($node, 'gone', "SET client_connection_check_interval = '100ms'", $long{$name});
 	wait_active($node, 'gone', 'gpu_ols');
 	$session->{run}->kill_kill(grace => 0);
@@ -66,7 +66,7 @@ for my $name (sort keys %long)
 	cmp_ok($took, '<', $prompt, "$name, client gone: no backend is left");
 }
 
-# terminate, too
+# a terminate
 my $session = start_session($node, 'terminated', $long{gpu_ols_solve});
 my $backend = wait_active($node, 'terminated', 'gpu_ols');
 my ($took) = seconds(sub {
@@ -76,7 +76,7 @@ my ($took) = seconds(sub {
 is(sqlstate($session->{err}), '57P01', 'terminate: SQLSTATE');
 cmp_ok($took, '<', $prompt, 'terminate: promptly');
 
-# An error of the query's own comes through as it is.
+# An error of the query's own must come through unchanged.
 my $failing = 'SELECT 1 / (i - 500000) AS y, i % 11 AS x FROM (SELECT generate_series(1, 1000000) AS i) s';
 error_is($node, "SELECT gpu_ols_fit('$failing')", '22012', 'division by zero below gpu_ols_fit');
 error_is($node, "SELECT gpu_ols_agg(y, x) FROM ($failing) q", '22012', 'division by zero below gpu_ols_agg');
@@ -84,8 +84,8 @@ error_is($node, q{SELECT gpu_ols_fit($$SELECT CASE WHEN i = 500000 THEN 'NaN'::f
 	FROM generate_series(1, 600000) i$$)},
 	'22023', 'NaN in the middle');
 
-# 200 caught errors leave no memory behind: neither PostgreSQL's nor the compute layer's own. 200 features make every
-# loss large, and each error comes after a block or more was filled.
+# 200 caught errors must leave no memory behind, neither PostgreSQL's nor the compute layer's. 200 features make every
+# leak large, and each error comes after at least one block was filled.
 create_process_kb($node);
 $node->safe_psql('postgres', q{
 	CREATE TABLE features AS SELECT array_agg(sin(i)) AS x FROM generate_series(1, 200) i;

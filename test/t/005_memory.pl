@@ -1,4 +1,4 @@
-# Rows stream: memory doesn't grow with them, and aggregates stay within work_mem where PostgreSQL does.
+# Memory must not grow with the number of rows, and aggregates must stay within work_mem where PostgreSQL's do.
 use strict;
 use warnings;
 
@@ -12,12 +12,12 @@ use Test::More;
 
 plan skip_all => 'memory is read from /proc' unless -r '/proc/self/status';
 
-# A device's context takes memory of its own, which is not what is measured here.
+# The CPU, as a device's context takes memory that is not measured here.
 my $node = start_node('main', 'gpureg.device = cpu', "work_mem = '4MB'", 'max_parallel_workers_per_gather = 0',
 	'jit = off');
 create_process_kb($node);
 
-# The most memory that a new session has had when it has run the statement, in kB.
+# Returns the most memory, in kB, that a new session has had after the statement.
 sub peak_kb
 {
 	my ($sql) = @_;
@@ -34,7 +34,7 @@ my ($few, $many) = map { peak_kb("SELECT (gpu_ols_fit('" . sprintf($rows, $_) . 
 note("gpu_ols_fit: $few kB after 100,000 rows, $many kB after the most");
 cmp_ok($many - $few, '<', 20_000, 'gpu_ols_fit: memory does not grow with the rows');
 
-# so do the aggregates, and rows of arrays that are large enough to be toasted in a table
+# the aggregates, also over arrays that are large enough to be toasted in a table
 ($few, $many) = map { peak_kb('SELECT gpu_ols_agg(y, a, b, c, d) FROM (' . sprintf($rows, $_) . ') q') } 100_000,
 	1_000_000;
 note("gpu_ols_agg: $few kB after 100,000 rows, $many kB after 1,000,000");
@@ -51,7 +51,7 @@ for my $sql (q{SELECT (gpu_ols_fit('SELECT y, x FROM wide, generate_series(1, %d
 	cmp_ok($many - $few, '<', 20_000, "memory does not grow: $sql") or diag("$few kB, $many kB");
 }
 
-# 100,000 groups of 5 rows: each state takes about 1 kB, which is 100 MB when all are held at once
+# 100,000 groups of 5 rows: each state takes about 1 kB, so all at once would take 100 MB
 my $source = '(SELECT i %% %1$d AS g, sin(i) AS y, cos(i * 1.7) AS a, i / %1$d AS b
 	FROM (SELECT generate_series(0, 5 * %1$d - 1) AS i) s) q';
 my $by_hash = 'SET enable_sort = off;';
@@ -78,7 +78,7 @@ is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM by_hash h JOIN by_sort s USING (g), unnest((h.m).coef, (s.m).coef) AS c(u, v)
 	WHERE abs(u - v) <= 1e-15 * greatest(abs(u), abs(v))}), '300000', 'both ways give the same coefficients');
 
-# gpu_logreg_fit keeps no more rows than gpureg.ring_size: the others are in a file, or read again
+# gpu_logreg_fit must keep no more rows than gpureg.ring_size; the others go to a file, or are read again
 my $binary = 'SELECT i %% 7 < 3 AS y, i %% 11 AS a, i %% 13 AS b, sin(i) AS d
 	FROM (SELECT generate_series(1, %d) AS i) s';
 for my $how ('', ' WHERE random() >= 0')
@@ -121,8 +121,7 @@ for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/Gr
 	note("10,000 groups of gpu_logreg_agg by $name, work_mem 4 MB: $peak kB, against $base kB");
 	cmp_ok($peak - $base, '<', 40_000, "gpu_logreg_agg by $name: memory is bounded by work_mem");
 }
-# one group: what is more than work_mem is in a file, as it is for gpu_logreg over array_agg; a window frame's rows are
-# bounded
+# one group: rows beyond work_mem go to a file, also for gpu_logreg over array_agg; a window frame's rows have a limit
 for my $call ('(gpu_logreg_agg(y, a, b, d)).n', 'gpu_logreg(array_agg(ARRAY[a, b, d]), array_agg(y))')
 {
 	($few, $many) = map { peak_kb("SELECT $call FROM (" . sprintf($binary, $_) . ') q') } 100_000, 1_000_000;
@@ -136,7 +135,7 @@ DETAIL:  That is \d+ rows here\.
 HINT:  .*gpu_logreg_fit/,
 	'gpu_logreg_array_agg over a window of more than it keeps: the message');
 
-# more than a worker can hand over: one of the two has half of the rows or more
+# more than a worker can hand over: one of the two has at least half of the rows
 $node->safe_psql('postgres', 'CREATE TABLE many AS SELECT generate_series(1, 27000) AS i; ANALYZE many;
 	ALTER TABLE many SET (parallel_workers = 2)');
 $err = error_is($node, "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0;
@@ -149,7 +148,7 @@ HINT:  .*max_parallel_workers_per_gather/,
 	'and its message');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'no file is left');
 
-# Not asserted, since machines differ: time should grow with the groups, not with their square.
+# Printed, not asserted, since machines differ: time should grow with the groups, not with their square.
 my @took;
 for my $groups (25_000, 100_000)
 {

@@ -1,4 +1,4 @@
-# Who may do what, and where the extension may live.
+# The privileges that functions and settings need, and the schemas that the extension may live in.
 use strict;
 use warnings;
 
@@ -21,7 +21,7 @@ error_is($node, 'CREATE EXTENSION gpureg', '42501', 'CREATE EXTENSION without CR
 	user => 'bob');
 $node->safe_psql('postgres', 'GRANT CREATE ON DATABASE mine TO alice');
 
-# Trusted: alice is no superuser. In a schema of hers, which is not on the search path.
+# A trusted extension: alice, who is no superuser, creates it in her schema, which is not on the search path.
 my ($out, $err) = try_sql($node, 'CREATE SCHEMA stats; CREATE EXTENSION gpureg SCHEMA stats', db => 'mine',
 	user => 'alice');
 is($err, '', 'a trusted extension: CREATE on the database is enough');
@@ -29,7 +29,7 @@ is($node->safe_psql('mine',
 	q{SELECT r.rolname || ' ' || r.rolsuper FROM pg_extension e JOIN pg_roles r ON r.oid = extowner
 	WHERE extname = 'gpureg'}), 'alice false', 'it is hers');
 
-# Everything, schema-qualified, with nothing on the search path; %s is the schema.
+# Calls of everything, schema-qualified, with nothing on the search path; %s is the schema.
 my $everything = q{
 	SET search_path = pg_catalog;
 	SELECT %1$s.gpu_ols('{1,2,4}', '{3,5,9}');
@@ -98,7 +98,7 @@ $node->safe_psql('mine', 'GRANT USAGE ON SCHEMA stats TO bob');
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'bob');
 is("$err$out", $answers, 'so does another user');
 
-# gpureg.gpu_memory_limit is the administrator's; the other settings are everyone's.
+# gpureg.gpu_memory_limit is the administrator's; everyone may change the other settings.
 my $load = "SELECT stats.gpu_ols('{1,2}', '{1,2}') IS NULL";
 $err = error_is($node, "$load; SET gpureg.gpu_memory_limit = '1GB'", '42501', 'gpu_memory_limit of a user',
 	db => 'mine', user => 'bob');
@@ -114,7 +114,7 @@ is($node->safe_psql('mine', "$load; SET gpureg.gpu_memory_limit = '1GB'; SHOW gp
 	db => 'mine', user => 'bob');
 is("$err$out", "f\n8MB\n2MB", 'the other settings of a user');
 
-# gpu_ols_fit runs its query as its caller.
+# gpu_ols_fit must run its query as its caller.
 $node->safe_psql('mine', q{
 	CREATE TABLE secret AS SELECT i AS x, i * i AS y, CASE WHEN i <= 4 THEN 'bob' ELSE 'alice' END AS owner
 		FROM generate_series(1, 10) i;
@@ -133,7 +133,7 @@ is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'alice'))[0],
 	'row-level security: alice fits hers');
 is($node->safe_psql('mine', sprintf("$fit; SET ROLE bob; $fit", 'guarded', 'guarded')), "10\n4", 'and after SET ROLE');
 
-# So does gpu_logreg_fit, each time it runs it.
+# gpu_logreg_fit must run its query as its caller each time it runs the query.
 $node->safe_psql('mine', q{
 	CREATE TABLE crowd AS SELECT i AS x, i % 3 = 0 AS y, CASE WHEN i % 5 < 2 THEN 'bob' ELSE 'alice' END AS owner
 		FROM generate_series(1, 250000) i;
@@ -159,7 +159,7 @@ for my $case ([ 'alice', 150_000 ], [ 'bob', 100_000 ])
 is($node->safe_psql('mine', sprintf("$rerun; SET ROLE bob; $rerun; $ran", 'crowd', 'crowd')), "250000\n100000\nt",
 	'gpu_logreg_fit: and after SET ROLE');
 
-# gpu_ols_boot, too
+# gpu_ols_boot must run its query as its caller.
 my $boot = q{SELECT count(*) FROM stats.gpu_ols_boot('SELECT y, x, x AS id FROM %s', 50, 'id', conf_level => 0.5)};
 error_is($node, sprintf($boot, 'secret'), '42501', 'gpu_ols_boot: a table without privileges', db => 'mine',
 	user => 'alice');
@@ -168,7 +168,7 @@ error_is($node, q{SELECT * FROM stats.gpu_ols_permute('SELECT y, x, x AS id FROM
 is((try_sql($node, sprintf("$boot; SELECT rows FROM stats.gpu_last_run()", 'guarded'), db => 'mine',
 		user => 'bob'))[0], "2\n4", 'gpu_ols_boot: row-level security');
 
-# gpu_glm_fit, too
+# gpu_glm_fit must run its query as its caller.
 for my $family ('gaussian', 'poisson')
 {
 	my $glm = "SELECT (stats.gpu_glm_fit('SELECT y, x %% 2 FROM %s', '$family')).n";
@@ -178,7 +178,7 @@ for my $family ('gaussian', 'poisson')
 		"gpu_glm_fit: row-level security, $family");
 }
 
-# gpu_project_rows, too
+# gpu_project_rows must run its query as its caller.
 my $project = q{SELECT count(*) FROM stats.gpu_project_rows('SELECT x, ARRAY[y, x]::real[] FROM %s', 4)};
 error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a table without privileges', db => 'mine',
 	user => 'alice');
@@ -196,7 +196,7 @@ error_is($node, q{SELECT * FROM stats.gpu_project_rows('DELETE FROM guarded RETU
 	'0A000',
 	'gpu_project_rows: no writing', db => 'mine');
 
-# Every object is described and has the parallel label that it needs.
+# Every object must have a comment, and the parallel label that it needs.
 my $members = q{FROM pg_depend d JOIN %s o ON o.oid = d.objid WHERE d.deptype = 'e' AND d.classid = '%s'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpureg')};
 cmp_ok($node->safe_psql('mine', 'SELECT count(*) ' . sprintf($members, ('pg_proc') x 2)), '>', 15,
@@ -207,7 +207,7 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%'
 		ORDER BY 1}), "gpu_enet_cv|t\ngpu_logreg_step|t\ngpu_model|t\ngpu_ols_stats|t\ngpu_wild_boot|t",
 	'every type has a comment');
-# restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
+# restricted: functions that read or record the session's device and last run; unsafe: functions that run a user's query
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
 	"gpu_devices|r\ngpu_enet_cv|u\ngpu_enet_fit|u\ngpu_enet_path|u\n"
@@ -217,8 +217,8 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_cv|u\n"
 	. "gpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u"
 	. "\ngpu_predict_rows|u\ngpu_progress|r" . "\ngpu_project_rows|u" x 5, 'parallel labels');
-# an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
-# or write into a ring
+# an immutable function must not run a query, depend on a setting, on an enum's labels or on the calling process, or
+# write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}),
 	"gpu_design_row|s\ngpu_devices|v\n"
@@ -232,7 +232,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	. "gpu_ols_permute|v\ngpu_ols_rolling|v\n"
 	. "gpu_predict_rows|v\ngpu_progress|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
-# Relocatable, with values and a view in use.
+# The extension must be relocatable while its values and a view are in use.
 $node->safe_psql('mine', q{
 	CREATE TABLE kept AS SELECT stats.gpu_ols_stats_agg(2 * i, i) AS s, stats.gpu_ols_agg(2 * i, i) AS m,
 		stats.gpu_logreg_step_agg('{}', i / 3 % 2, i) AS step FROM generate_series(1, 9) i;
@@ -240,7 +240,7 @@ $node->safe_psql('mine', q{
 		FROM kept, stats.gpu_tidy(stats.gpu_ols_solve(s)) t;});
 my $contents = 'SELECT s::text, m::text, step::text FROM kept; SELECT * FROM coefficients';
 my $before = $node->safe_psql('mine', $contents);
-# the objects of a trusted extension belong to the bootstrap superuser, so PostgreSQL leaves moving them to superusers
+# the objects of a trusted extension belong to the bootstrap superuser, so PostgreSQL lets only superusers move them
 ($out, $err) = try_sql($node,
 	'CREATE SCHEMA "Other Place" AUTHORIZATION alice; ALTER EXTENSION gpureg SET SCHEMA "Other Place"', db => 'mine');
 is($err, '', 'ALTER EXTENSION SET SCHEMA');
@@ -248,7 +248,7 @@ is($node->safe_psql('mine', $contents), $before, 'values and views follow');
 ($out, $err) = try_sql($node, sprintf($everything, '"Other Place"'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'everything works in its new place');
 
-# Gone without a trace
+# DROP EXTENSION must leave nothing
 error_is($node, 'DROP EXTENSION gpureg', '2BP01', 'DROP EXTENSION with a table that uses it', db => 'mine',
 	user => 'alice');
 $node->safe_psql('mine', 'DROP TABLE kept CASCADE; DROP EXTENSION gpureg');

@@ -25,7 +25,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE step AS SELECT gpu_logreg_step_agg('{}', y, VARIADIC x) AS s FROM (SELECT * FROM wide LIMIT 200) w;
 	ANALYZE;});
 
-# Where the rows are: how to bring it about, and what gpu_last_run() says of it.
+# Places of the rows: settings that lead to each, and its text in gpu_last_run().
 my $parallel = "SET gpureg.ring_size = '1MB'; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0;
 	SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;";
 my %holding = (
@@ -43,7 +43,7 @@ sub temporary_files
 	return $node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()');
 }
 
-# The same fit, whichever way
+# The fit that is made with the rows in each place
 my $fit = 'SELECT coef, n, iterations, converged FROM gpu_logreg_fit($$%s$$)';
 my $want = (try_sql($node, "$holding{kept}[0] " . sprintf($fit, $holding{kept}[1])))[0];
 like($want, qr/^\{[^N]+\}\|100000\|\d+\|t$/, 'a fit to compare with');
@@ -62,7 +62,7 @@ is(temporary_files(), '0', 'no temporary file is left');
 # Interrupts
 #
 
-# Gradient ascent that never ends makes passes; a wide fit is long in one.
+# Endless gradient ascent makes many passes; a wide fit spends long in one.
 my $endless = q{SELECT gpu_logreg_fit($$%s$$, solver => 'gd', max_iter => 2000000000, tol => 1e-300,
 	learning_rate => 1e-9)};
 my %long = (
@@ -97,7 +97,7 @@ for my $name (sort keys %long)
 	cmp_ok($took, '<', $prompt, "$name, cancel: promptly");
 }
 
-# a client that is gone, in the way that has workers and in the one that has a file
+# a lost client, with rows in workers and with rows in a file
 for my $name ('volatile', 'read again')
 {
 	my $session = start_session($node, 'gone', "SET client_connection_check_interval = '100ms'",
@@ -120,7 +120,7 @@ my $err = error_is($node, "SET temp_file_limit = '1MB'; " . sprintf($fit, $holdi
 like($err, qr/temporary file size exceeds "?temp_file_limit/, 'temp_file_limit: the message');
 is(temporary_files(), '0', 'temp_file_limit: no temporary file is left');
 
-# errors of the query's own, before and after the rows ceased to fit; in workers too
+# errors of the query, before and after the rows exceed the memory for them; in workers, too
 for my $at (3, 60_000, 100_000)
 {
 	for my $name (sort keys %holding)
@@ -155,7 +155,7 @@ is(temporary_files(), '0', 'no temporary file is left by those that failed');
 # Rows under one snapshot
 #
 
-# A gate that each run of a query must pass: it says that it is there, and waits until the file has grown.
+# A gate that each run of a query must pass: it reports its arrival, and waits until the file has grown.
 my $gate_file = $node->data_dir . '/gate';
 my $ngates = 0;
 append_to_file($gate_file, 'x');
@@ -178,7 +178,7 @@ $node->safe_psql('postgres', q{
 	$$;
 	ANALYZE;});
 
-# Waits for the next run of the query, or the session's end: false.
+# Waits for the next run of the query; false if the session ends first.
 sub next_at_gate
 {
 	my ($session) = @_;
@@ -220,13 +220,13 @@ for my $name ('kept', 'volatile', 'read again')
 	$node->safe_psql('postgres', 'TRUNCATE changing; INSERT INTO changing TABLE rows; ANALYZE changing');
 }
 
-# within a transaction that sees its own changes, and one that is to see none
+# in a transaction that sees its own changes, and in one that sees none
 my ($out, $messages) = try_sql($node, "$parallel BEGIN; DELETE FROM changing WHERE i <= 500;
 	SELECT n FROM gpu_logreg_fit('SELECT y, x1, x2 FROM changing'); ROLLBACK;
 	SELECT n FROM gpu_logreg_fit('SELECT y, x1, x2 FROM changing')");
 is("$messages$out", "99500\n100000", 'read again: what the transaction itself has changed');
 
-# A function that lies: it says it is stable, and gives something else each time.
+# A function that is marked stable but returns something else in each call
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION liar(most int) RETURNS int LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 	BEGIN
@@ -239,13 +239,13 @@ like($err, qr/query returned other rows when it was run again
 DETAIL:  It returned \d+ complete rows, and then \d+\.
 HINT:  /,
 	'other rows: the message');
-# without workers its result is stored, and is what it was
+# without workers its result is stored, and so stays the same
 ($out, $messages) = try_sql($node, "$holding{serial}[0] " . sprintf($fit,
 	'SELECT y, x1, x2 FROM rows WHERE i > (SELECT liar(30000))'));
 like("$messages$out", qr/^\{[^N]+\}\|\d+\|\d+\|t$/, 'other rows: not where they are stored');
 
-# Under one snapshot a query may still give other rows each time, without any function that lies: which ones a LIMIT
-# takes depends on who comes first. Such rows are stored.
+# Even under one snapshot, and without such a function, a query may give other rows each time: the rows that a LIMIT
+# takes depend on which process comes first. Such rows must be stored.
 $node->safe_psql('postgres', 'CREATE VIEW some_rows AS SELECT * FROM rows LIMIT 60000');
 for my $case (
 	[ 'LIMIT', 'SELECT y, x1, x2 FROM rows LIMIT 60000', 60_000 ],

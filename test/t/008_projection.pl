@@ -1,5 +1,5 @@
-# Random projection and feature hashing where a database puts them: generated columns, indexes, dumps, workers, other
-# encodings; and interrupts and memory.
+# Random projection and feature hashing in all places of a database: generated columns, indexes, dumps, workers, other
+# encodings; interrupts and memory.
 use strict;
 use warnings;
 
@@ -27,7 +27,7 @@ sub query
 	return $node->safe_psql($db // 'postgres', $sql);
 }
 
-# Are these the same lines? The first that isn't is said.
+# Checks that two texts have the same lines; prints the first that differs.
 sub same_lines
 {
 	my ($got, $want, $name) = @_;
@@ -83,7 +83,7 @@ query(q{
 	CREATE INDEX items_token ON items (((gpu_feature_hash(tags, 32))[5]), id);
 	ANALYZE items;});
 
-# Values that differ in a bit have other bytes; a NULL is said.
+# Returns the bytes of values, so that values that differ in a bit differ; a NULL shows as such.
 sub bits
 {
 	my (@expressions) = @_;
@@ -97,7 +97,7 @@ my @anew = ('gpu_project(v, 64)', 'gpu_feature_hash(tags, 32)', 'gpu_feature_has
 my $stored = 'SELECT md5(string_agg(' . bits(@generated) . q{, ',' ORDER BY id)) FROM items};
 my $differing = 'SELECT count(*) FROM items WHERE ' . bits(@generated) . ' <> ' . bits(@anew);
 
-# Each of these can be found through an index, or by computing it for every row.
+# Searches, each of which can use an index, or compute the value for every row
 my %searches = (
 	items_eight => 'SELECT id FROM items WHERE gpu_project(v, 8) = gpu_project((SELECT v FROM items WHERE id = 1717), 8)
 		ORDER BY id',
@@ -152,7 +152,7 @@ is(join(';', map { query($searches{$_}) } sort keys %searches), $before, 'REINDE
 query('CLUSTER items USING items_eight; VACUUM FULL items');
 indexes_agree('clustered', {});
 
-# A dump has no generated values: they are computed anew, by another server's session.
+# A dump has no generated values: another server's session computes them again.
 query('CREATE DATABASE restored');
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'items', '-e', 'gpureg', '-f',
 	"$dir/items.sql" ], 'pg_dump');
@@ -204,13 +204,13 @@ for my $name (sort keys %calls)
 		my $set = "$cheap SET max_parallel_workers_per_gather = $workers; SET parallel_leader_participation = $leader;";
 		my ($function) = $calls{$name} =~ /^(\w+)/;
 
-		# in the scan below, by the workers
+		# computed in the scan below, by the workers
 		my $scan = qr/Parallel Seq Scan on public\.rows[^\n]*rows=[1-9]\d*\b[^\n]*\n\s+Output: [^\n]*$function\(/;
 		like(query("$set $explain $per_row"), qr/Gather.*Workers Launched: [1-9].*$scan/s,
 			"$name, $workers workers: plan");
 		is(query("$set $sql"), $want, "$name, $workers workers: the same bits");
 	}
-	# the leader with the backend of its choice, its workers on the CPU
+	# the leader on the backend of its choice, its workers on the CPU
 	is(query("$cheap SET gpureg.device = auto; SET gpureg.min_gpu_work = 0; SET max_parallel_workers_per_gather = 2;
 		$sql"), $want,
 		"$name, auto: the same bits");
@@ -228,7 +228,7 @@ for my $call ('gpu_project((SELECT v FROM vectors WHERE i = 5), 24, 3)', q{gpu_p
 	is((split /\n/, query("$force SELECT $call"))[1], query("SELECT $call"), "forced: $call");
 }
 
-# gpu_project_rows() reads its query in workers, where they pay, and every row once
+# gpu_project_rows() must read its query in workers if that pays, and every row once.
 query(q{CREATE FUNCTION worker_pid() RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE
 	AS $$ BEGIN RETURN pg_backend_pid(); END $$});
 for my $workers (0, 2, 4)
@@ -244,8 +244,8 @@ for my $workers (0, 2, 4)
 		"gpu_project_rows, $workers workers: the same bits");
 }
 
-# What workers do for it: they project, where there is room for S, or hand over vectors that are then projected in
-# batches. In batches, the time that projecting takes is known.
+# The way in which workers take part: they project if there is room for S, or hand over vectors that are then projected
+# in batches. In batches the time that projecting takes is known.
 my $how = q{SELECT workers > 0, CASE WHEN kernel_seconds > 0 THEN 'batches' ELSE 'rows' END FROM gpu_last_run()};
 my $many_workers = "$cheap SET max_parallel_workers_per_gather";
 my %settings = (
@@ -296,7 +296,7 @@ for my $name (sort keys %queries)
 		like($last, qr/^$used$/, "rows in workers: $name, $setting: what they did");
 	}
 }
-# vectors are large where the table, without them, is small
+# large vectors in a table that is small without them
 query(q{
 	CREATE TABLE outside (i int, v real[]);
 	ALTER TABLE outside ALTER v SET STORAGE EXTERNAL;
@@ -313,7 +313,7 @@ for my $case (
 		$how; SHOW min_parallel_table_scan_size"),
 		"t|t\n$used\n8MB", "rows in workers: $sql");
 }
-# an order is kept, whatever it costs; and rows are those of the query
+# an ORDER BY must be kept at any cost, and rows must be the query's
 for my $order ('ORDER BY i % 100, i DESC', 'ORDER BY v[1] DESC, i', 'ORDER BY i LIMIT 3000', 'ORDER BY i OFFSET 5000')
 {
 	for my $setting (sort keys %settings)
@@ -332,7 +332,7 @@ same_lines(query("$many_workers = 2; SET enable_seqscan = off; SET enable_bitmap
 	query('SELECT i, gpu_project(v, 5, 3) FROM rows ORDER BY i'), 'rows in workers: an index in order, its rows');
 query('DROP INDEX rows_i');
 
-# what is wrong with a vector is wrong in a worker
+# an invalid vector must be an error in a worker, too
 for my $setting (sort keys %settings)
 {
 	my $set = $settings{$setting}[0];
@@ -369,7 +369,7 @@ for my $setting (sort keys %settings)
 # gpu_project_rows
 #
 
-# Ids of every kind, in the query's order, with NULLs among them and among the vectors
+# Ids of every type, in the query's order, with NULLs among them and among the vectors
 query(q{
 	CREATE TYPE pair AS (a int, b text);
 	CREATE DOMAIN code AS text CHECK (value LIKE '_%');
@@ -406,7 +406,7 @@ for my $case (@ids)
 		'700|140|600|t|t|' . query('SELECT pg_typeof(NULL::' . ($type // 'bigint') . ')'), "ids: $expression");
 }
 
-# its five forms
+# the five forms of gpu_project_rows
 my $direct = query('SELECT i, gpu_project(v, 9, 3, 0.5) FROM small ORDER BY i');
 for my $arguments ('9, 3, 0.5', '9, 3::bigint, 0.5', '9, 3, 0.5, NULL::int', '9, 3::bigint, 0.5, NULL::int',
 	'9, NULL::numeric, 3, 0.5',
@@ -416,7 +416,7 @@ for my $arguments ('9, 3, 0.5', '9, 3::bigint, 0.5', '9, 3, 0.5, NULL::int', '9,
 		$direct, "form: $arguments");
 }
 
-# Where a function that returns rows can stand
+# Places where a function that returns rows can stand
 my $rows = q{gpu_project_rows('SELECT i, v FROM public.small ORDER BY i -- all', 9, 3, 0.5)};
 query(qq{
 	CREATE TABLE kept AS SELECT * FROM $rows;
@@ -458,7 +458,7 @@ is(query("SELECT * FROM gpu_project_rows('SELECT i, v FROM small WHERE i < 0', 9
 is(query("SELECT count(*), count(projection) FROM gpu_project_rows('SELECT i, v FROM small WHERE v IS NULL', 9)"),
 	'100|0', 'no vector');
 
-# Queries that project by themselves: the session has one cache, with room for all, for little, and for nothing.
+# Queries that project by themselves: the session has one cache, with room for all projections, for some, and for none.
 my $twice = query('SELECT i, gpu_project(gpu_project(v, 20, 5), 4, 9) FROM small ORDER BY i');
 my %nested = (
 	gpu_project => 'SELECT i, gpu_project(v, 20, 5) FROM small ORDER BY i',
@@ -485,7 +485,7 @@ SKIP:
 {
 	skip 'memory is read from /proc', 9 unless $have_proc;
 
-	# The most memory that a new session has had when it has run the statement, in kB.
+	# Returns the most memory, in kB, that a new session has had after the statement.
 	my $peak_kb = sub { (query("$_[0]; SELECT process_kb('VmHWM')") =~ /(\d+)\z/)[0] };
 	my $many = q{SELECT count(*), count(projection) FROM gpu_project_rows($$SELECT g * 1000 + i, v
 		FROM vectors, generate_series(1, %d) g$$, 32)};
@@ -499,12 +499,12 @@ SKIP:
 		[ 'rows', $many, 40, 400 ],
 		[ 'rows projected in workers', $in_workers . $many, 40, 400 ],
 		[ 'rows from workers', "$in_workers SET gpureg.debug_ring = on; $many", 40, 400 ],
-		# ids of 500 bytes wait with their vectors
+		# ids of 500 bytes, which wait with their vectors
 		[ 'long ids', q{SELECT count(*) FROM gpu_project_rows($$SELECT repeat('x', 500) || g || i, v
 			FROM vectors, generate_series(1, %d) g$$, 4, id => NULL::text)}, 5, 100 ],
 		[ 'very long ids', q{SELECT count(*) FROM gpu_project_rows($$SELECT repeat('x', 20000) || i, ARRAY[i, 1]::real[]
 			FROM (SELECT generate_series(1, 100 * %d) AS i) s$$, 4, id => NULL::text)}, 1, 50 ],
-		# and rows that have no vector, among some that have one: 100,000 of 700 bytes
+		# rows without a vector, among some with one: 100,000 of 700 bytes
 		[ 'rows without a vector', q{SELECT count(*), count(projection) FROM gpu_project_rows(
 			$$SELECT repeat('x', 700) || i, CASE WHEN i %% 100000 = 1 THEN ARRAY[i, 1]::real[] END
 			FROM (SELECT generate_series(1, 1000 * %d) AS i) s$$, 4, id => NULL::text)}, 1, 150 ],
@@ -524,7 +524,7 @@ SKIP:
 # Interrupts
 #
 
-# What takes long in one call. Each is followed, in its session, by something that needs the same part of S.
+# Calls that take long. Each is followed, in its session, by a call that needs the same part of S.
 my $dense = 'SELECT md5(array_send(gpu_project(v, 10000, 1, 0.02))) FROM long';
 my $after_dense = 'SELECT md5(array_send(gpu_project(v[1:70000], 10000, 1, 0.02))) FROM long';
 my $dense_rows = q{SELECT md5(array_send(projection)) FROM gpu_project_rows('SELECT 1, v FROM long', 10000, 1, 0.02)};
@@ -567,7 +567,7 @@ for my $name (sort keys %long)
 	my @set = split /;\s*/, $set;
 	my ($afterwards, $want) = seconds(sub { query("SET gpureg.projection_cache_size = 0; $after") });
 
-	# at different moments, in one session, where what was drawn until then is of no use or right
+	# cancels at different moments in one session; the parts of S drawn until then must be useless or right
 	my @timeouts = (10, 25, 60, 150, 400);
 	my ($out, $err) = ('', '');
 	my ($took) = seconds(sub {
@@ -590,7 +590,7 @@ for my $name (sort keys %long)
 	note(sprintf '%s: canceled in %.2f s, with what comes afterwards', $name, $took);
 }
 
-# a client that is gone, and temporary files that are too large
+# a lost client, and temporary files that exceed the limit
 my $session = start_session($node, 'gone', "SET client_connection_check_interval = '100ms'",
 	$long{'gpu_project_rows, reading'}[1]);
 wait_active($node, 'gone', 'gpu_project_rows');
@@ -624,7 +624,7 @@ for my $case (
 	is(temporary_files(), '0', "$name: no temporary file is left");
 }
 
-# 200 caught errors leave no memory behind.
+# 200 caught errors must leave no memory behind.
 query(q{
 	CREATE FUNCTION fail_often(times int) RETURNS int LANGUAGE plpgsql AS $$
 	DECLARE
@@ -704,7 +704,7 @@ for my $density ('NULL', '0.25')
 			SELECT process_kb('RssAnon') AS before \\gset
 			SELECT seeds(120, $density), :before, process_kb('RssAnon')});
 
-		# those of 0 MB are what the others must give
+		# results with a cache of 0 MB are the ones expected with others
 		$bits{$density} //= $used;
 		is($used, $bits{$density}, "cache of $mb MB, density $density: the same bits");
 		next unless $have_proc;
@@ -737,7 +737,7 @@ for my $mb (0, 1, 4)
 	cmp_ok(($after - $before) / 1024, '<', 1.1 * $mb + 8, "cache of $mb MB, columns: memory is bounded") if $have_proc;
 }
 
-# changed within a session, for better and worse; malloc() may hold on to some of what it is given back
+# changes of the size within a session, up and down; malloc() may hold on to some of the memory
 my @sizes = (0, 32, 80, 1, 0, 16);
 my @steps = split /[|\n]/, query(join ";\n", "SELECT seeds(1, 0.25), process_kb('RssAnon')", 'SELECT seeds(100, 0.25)',
 	map { "SET gpureg.projection_cache_size = '${_}MB'; SELECT seeds(100, 0.25), process_kb('RssAnon')" } @sizes);
@@ -758,7 +758,7 @@ SKIP:
 }
 
 #
-# Other schemas, encodings and types
+# Further schemas, encodings and types
 #
 
 my $values = q{SELECT md5(array_send(%1$sgpu_project('{1,2.5,-3}', 9))),
@@ -780,7 +780,7 @@ is(query("SET search_path = public, elsewhere; $searches{items_eight}"), "3\n30\
 query('ALTER EXTENSION gpureg SET SCHEMA public');
 is(query(sprintf $values, ''), $want, 'and back');
 
-# Names are hashed in UTF-8, whatever the database is in.
+# Names must be hashed in UTF-8, whatever the database's encoding.
 my $accented = 'SELECT md5(array_send(gpu_feature_hash(ARRAY[%1$s, \'a\', %1$s || \'x\' || %1$s], 50))),
 	md5(array_send(gpu_feature_hash(ARRAY[%1$s], 50, 3, 0.5))),
 		md5(array_send(gpu_feature_hash(jsonb_build_object(%1$s, 2, \'name\', %1$s || %1$s), 50)))';

@@ -1,5 +1,5 @@
-# The ring of shared memory that parallel workers fill and a thread of the session's process empties: whatever ends a
-# statement, nothing of it is left; where there is none to be had, the rows come without it.
+# The ring of shared memory that parallel workers fill and a thread of the session's process empties. However a
+# statement ends, it must leave nothing; without shared memory, rows must come without a ring.
 use strict;
 use warnings;
 
@@ -14,7 +14,7 @@ use Time::HiRes qw(sleep);
 
 plan skip_all => 'threads and memory are read from /proc' unless -d '/proc/self/task';
 
-# Segments are files in the data directory, where nobody else's are.
+# Segments as files in this server's data directory, where no other server has any
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', join "\n", 'dynamic_shared_memory_type = mmap', 'shared_buffers = 32MB',
@@ -55,13 +55,13 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 400) i;
 	ANALYZE;});
 
-# Segments of a ring's size
+# Returns the segments of a ring's size.
 sub segments
 {
 	return grep { (-s $_ // 0) > 4_000_000 } glob($node->data_dir . '/pg_dynshmem/*');
 }
 
-# No worker, and no ring. (Workers end after the statement does.)
+# Checks that no worker and no ring is left. (Workers end after the statement does.)
 sub nothing_left
 {
 	my ($name) = @_;
@@ -78,7 +78,7 @@ sub nothing_left
 	is(join(' ', segments()), '', "$name: no segment is left");
 }
 
-# In the session itself: it works on, through a ring, and has one thread and no segment mapped.
+# Statements for the session itself: it must go on through a ring, with one thread and no segment mapped.
 my $and_then = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n, (SELECT reason FROM gpu_last_run()) IS NOT NULL,
 	nthreads(), nsegments()};
 my $as_before = '100000|t|1|0';
@@ -91,8 +91,8 @@ nothing_left('a fit');
 # Interrupts
 #
 
-# Rows that never end, taken as fast as they come; or so wide that the thread takes its time with them, and all others
-# wait for a free block.
+# Rows that never end, read as fast as they come; or so wide that the thread is slow, and all processes wait for a free
+# block
 my %long = (
 	filling => q{SELECT gpu_ols_fit('SELECT r.y, s.a, s.b FROM rows r, rows s')},
 	'filling, logistic' => q{SET gpureg.ring_size = '256MB';
@@ -103,7 +103,7 @@ my %long = (
 	'waiting, leader looks on' =>
 		q{SET parallel_leader_participation = off; SELECT gpu_ols_fit('SELECT w.y, w.x FROM wide w, rows r')});
 
-# Waits until the statement runs, and, if it is one of those, until somebody waits for a free block.
+# Waits until the statement runs, and, if its name begins with "waiting", until a process waits for a free block.
 sub wait_running
 {
 	my ($session, $name) = @_;
@@ -161,7 +161,7 @@ for my $name (sort keys %long)
 	nothing_left("$name, client gone");
 }
 
-# A worker that is ended takes the statement with it.
+# A worker that is terminated must end the statement.
 for my $name ('filling', 'waiting')
 {
 	my $session = start_session($node, 'bereft', $long{$name}, $and_then);
@@ -205,7 +205,7 @@ for my $name (sort keys %failing)
 	nothing_left($name);
 }
 
-# A hundred caught errors, and fits, leave nothing behind; or more with GPUREG_LONG=1.
+# A hundred caught errors and fits (more with GPUREG_LONG=1) must leave nothing behind.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION fail_often(times int) RETURNS int LANGUAGE plpgsql AS $$
 	DECLARE
@@ -243,7 +243,7 @@ is("$numbers[10] $numbers[11]", '1 0', 'no thread and no segment');
 nothing_left('errors');
 
 #
-# The same numbers, whoever scans
+# Equal numbers, whichever processes scan
 #
 
 my %fits = (
@@ -294,7 +294,7 @@ for my $transaction ('READ ONLY', 'ISOLATION LEVEL SERIALIZABLE', 'ISOLATION LEV
 		"$as_before\ngpureg.debug_ring is on", $transaction);
 }
 
-# The memory of all processes over two million rows, which take 180 MB.
+# Checks the memory of all processes over two million rows, which take 180 MB.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION modest() RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$
 	DECLARE
@@ -315,11 +315,10 @@ note("peak of the session: $out");
 cmp_ok((split /\n/, $out)[2], '<', 150_000, 'memory does not grow with the rows');
 
 #
-# No ring
+# Fits without a ring
 #
 
-# Files of more than 12 MB cannot be written by the sessions to come: there is room for a worker's segments, not for a
-# ring of 16 MB.
+# Later sessions cannot write files of more than 12 MB: a worker's segments fit, a ring of 16 MB doesn't.
 SKIP:
 {
 	my $limited = system_log('prlimit', '--pid', $pid, '--fsize=12000000:') == 0;
@@ -364,7 +363,7 @@ $standby->stop;
 survived($node, $pid, 'the ring');
 
 #
-# A server that shuts down, at once or in haste
+# A server that shuts down in fast or immediate mode
 #
 
 for my $mode ('fast', 'immediate')
@@ -374,7 +373,7 @@ for my $mode ('fast', 'immediate')
 	wait_active($node, $_, 'gpu_ols_fit') for sort keys %sessions;
 	$node->stop($mode);
 	finish_session($_) for values %sessions;
-	# (at once: a warning, or not even that; a worker may be ended before its session)
+	# immediate: a warning at most; a worker may end before its session
 	like($sessions{$_}{err}, $mode eq 'fast' ? qr/57P01: terminating/ : qr/closed the connection/,
 		"$_, $mode shutdown: the session ends") for sort keys %sessions;
 	is(join(' ', segments()), '', 'fast shutdown: no segment is left') if $mode eq 'fast';
@@ -387,11 +386,10 @@ unlike($log, qr/was terminated by signal|PANIC|TRAP:/, 'nothing crashed');
 unlike($log, qr/leak/, 'no leak was noticed');
 
 #
-# Shared memory of other kinds, some of it the server's from its start
+# Shared memory of other kinds, some of it reserved when the server starts
 #
 
-# False where the machine has no shared memory of this kind. A server that doesn't start for another reason ends the
-# test.
+# Restarts the server; false if the machine has no shared memory of this kind. Any other failure ends the test.
 sub starts_with
 {
 	my ($type) = @_;

@@ -1,6 +1,6 @@
-# What an attacker can do with it: a role that owns nothing, a role that owns the extension and its schema, and one that
-# has got hold of a ring's ticket. No statement kills the server, runs one role's code as another, reads a value as what
-# it isn't, or writes where it may not.
+# Attacks by a role that owns nothing, by a role that owns the extension and its schema, and by one that has stolen a
+# ring's ticket. No statement may kill the server, run one role's code as another, read a value as another type, or
+# write to a place that isn't its own.
 use strict;
 use warnings;
 
@@ -12,7 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Segments are files in the data directory, so that a superuser can read a ring's key out of them.
+# Segments as files in the data directory, so that a superuser can read a ring's key out of them
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", 'dynamic_shared_memory_type = mmap', 'max_worker_processes = 16',
@@ -23,7 +23,7 @@ $node->append_conf('postgresql.conf', join "\n", 'dynamic_shared_memory_type = m
 $node->start;
 my $pid = postmaster_pid($node);
 
-# owner has the extension, its schema and two more; mallory has the right to make temporary things, as everyone has.
+# owner has the extension, its schema and two more; mallory may create temporary objects, as everyone may.
 $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE mallory LOGIN NOINHERIT;
@@ -50,7 +50,7 @@ sub as
 	return wantarray ? ($out, $err) : $out;
 }
 
-# As this role, the script fails with this code, and the session answers afterwards.
+# Checks that the script fails with this code when run by this role, and that the session answers afterwards.
 sub refused
 {
 	my ($role, $sql, $state, $name) = @_;
@@ -61,10 +61,10 @@ sub refused
 	like($out, qr/still here$/, "$name: the session goes on");
 }
 
-# PostgreSQL lets nobody pass a value of type internal; how it says so depends on its minor release.
+# Codes by which PostgreSQL refuses a value of type internal; they depend on its minor release
 my $internal = '42883|0A000';
 
-# As this role, the script gives this, and no message but notices.
+# Checks that the script gives this result when run by this role, and no message but notices.
 sub gives
 {
 	my ($role, $sql, $expected, $name) = @_;
@@ -114,8 +114,8 @@ refused('mallory', qq{
 	SELECT length(pg_temp.forged(NULL, 1.0::float8, $wide)::text)
 		FROM generate_series(1, 500)}, '22023', 'an aggregate that begins with a state of one feature');
 
-# States that were never meant to be seen: with pending rows, or of a pass of gpu_logreg_fit's, from aggregates without
-# a final function.
+# States that no SQL should see: with pending rows, or of a pass of gpu_logreg_fit, from aggregates without a final
+# function
 my $raw = qq{
 	CREATE AGGREGATE pg_temp.raw_stats(float8, VARIADIC float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
 	CREATE AGGREGATE pg_temp.raw_pass(gpu_ols_stats, text[], int[], VARIADIC "any") (SFUNC = gpu_ols_pass_accum,
@@ -130,7 +130,7 @@ my $raw = qq{
 	ALTER TABLE raw ADD step_pass gpu_logreg_step;
 	UPDATE raw SET step_pass = (SELECT pg_temp.raw_step_pass(step, won::int, ARRAY[x, i]) FROM a.t WHERE i <= 100);
 };
-# the scan adds up more rows at a time, and comes to other last bits
+# the scan sums more rows at a time, so its last bits differ
 gives('mallory', "SET gpureg.enable_scan = off; $raw SELECT s = pass::text,
 	s = (SELECT gpu_ols_stats_agg(y, x, i)::text FROM a.t WHERE i <= 100),
 	t = step_pass::text, t = (SELECT gpu_logreg_step_agg('{}', won, x, i)::text FROM a.t WHERE i <= 100)
@@ -166,7 +166,7 @@ for my $case (
 	refused('mallory', "$raw SELECT $case->[0]::text FROM raw", $case->[1], "by hand: $case->[0]");
 }
 
-# States of rows with weights, some of them pending, where rows without come, and the other way round
+# States of rows with weights, some of them pending, combined with rows without, and the reverse
 my $weighted = qq{$raw
 	CREATE AGGREGATE pg_temp.raw_wls(float8, float8, VARIADIC float8[]) (SFUNC = gpu_wls_stats_accum,
 		STYPE = gpu_ols_stats);
@@ -204,7 +204,7 @@ for my $case (
 	refused('mallory', "$weighted SELECT $case->[0]::text FROM weighted", $case->[1], "by hand: $case->[0]");
 }
 
-# Arguments that change from row to row: what the first row said, doesn't hold for the others.
+# Arguments that change from row to row, so that the first row's don't hold for the others
 refused('mallory', qq{
 	SELECT length(gpu_logreg_array_pass_accum(s, s, 1.0::float8, x)::text)
 		FROM (VALUES ($one, '{1}'::float8[]),
@@ -216,7 +216,7 @@ refused('mallory', qq{
 		((SELECT gpu_ols_stats_agg(i, i, i * i, i % 3) FROM generate_series(1, 9) i), '{1,2,3}')) v(s,
 			x)}, '22023', 'likewise, OLS');
 
-# Designs that nobody wrote, and values that aren't theirs
+# Designs that no fit wrote, and values of other types
 my $design = q{'1 "" 3 n "x" f "g" 2 "a" "b" b "k" 2 "1" "2" 3 1 n 0 2 c 1 p 0 3 1 d 2'};
 gives('mallory', "SELECT gpu_design_row($design, false, 2, 'b', 1), gpu_design_row($design, true, 2, 'b'::name,
 	1.0::numeric), gpu_design_row($design, false, 2, NULL::text, 1),
@@ -261,12 +261,12 @@ gives('mallory', q{SELECT gpu_levels_pass('{x,y}', v, w)
 	by hand');
 refused('mallory', 'CREATE AGGREGATE pg_temp.forged(text[], VARIADIC "any") (SFUNC = gpu_levels_accum,
 	STYPE = internal)', '42P13', 'an aggregate of the same state');
-# another design, and other types behind it, in each row
+# another design in each row, with other types behind it
 gives('mallory', q{SELECT gpu_design_row(d, false, 1, 'a')
 	FROM (VALUES ('1 "" 2 n "x" f "g" 2 "a" "b" 1 2 n 0 d 1'),
 	('1 "" 2 n "x" f "g" 2 "c" "a" 2 1 d 1 1 p 0 2')) v(d)}, "{1,0}\n{0,1,1,1}",
 	'a design that changes from row to row');
-# levels of every byte; models whose designs were changed
+# levels with every byte; models whose designs were changed
 gives('mallory', q{SELECT rank, bool_and(gpu_predict(m, chr(i)) = i)
 	FROM (SELECT m, (m).rank FROM gpu_ols_fit('SELECT i, chr(i) AS c FROM generate_series(1, 255) i') m) u,
 	generate_series(1, 255) i GROUP BY rank},
@@ -285,7 +285,7 @@ for my $change (q{''}, q{'"'}, 'NULL', q{repeat('1', 100000)}, q{replace((m).des
 	like($out, qr/still here$/, "a model with the design $change: the session goes on");
 	unlike($err, qr/XX000/, "a model with the design $change: no internal error");
 }
-# formulas that are long, deep or made of anything
+# formulas that are long, deep or random
 for my $formula (q{'y ~ ' || repeat('(', 65000)}, q{'y ~ x' || repeat('+.:.', 16000)}, q{repeat('y ~ x ', 10000)},
 	q{'y ~ ' || repeat('"', 60001)}, q{'y ~ ' || repeat('x:', 30000) || 'x'}, q{repeat(chr(233), 30000)},
 	q{E'y ~ x + \\x01'}, q{'y ~ poly(x, 50):poly(i, 50):poly(x, 49)'}, q{'y ~ ' || repeat('-', 60000)})
@@ -297,7 +297,7 @@ for my $formula (q{'y ~ ' || repeat('(', 65000)}, q{'y ~ x' || repeat('+.:.', 16
 	unlike($err, qr/XX000/, "formula $formula: no internal error");
 }
 
-# Whatever is called with nothing but NULLs answers, or refuses with a code of its own.
+# Every function called with nothing but NULLs must answer, or refuse with a code of its own.
 gives('mallory', q{
 	CREATE FUNCTION pg_temp.call(f regprocedure, arguments text) RETURNS text LANGUAGE plpgsql AS $$
 	BEGIN
@@ -362,7 +362,7 @@ for my $role ('mallory', 'owner')
 	gives($role, $fits, $answers, "$role is served by the extension's own functions");
 	gives($role, "$workers; $fits", $answers, "$role likewise, in workers alone");
 }
-# nor can its own be taken away
+# nobody may remove the extension's own functions from it
 for my $statement ('ALTER EXTENSION gpureg DROP AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")',
 	'ALTER AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") RENAME TO gone',
 	'ALTER AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") SET SCHEMA a')
@@ -374,10 +374,10 @@ refused('owner', 'DROP AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARI
 survived($node, $pid, 'overloads');
 
 #
-# A query means what it meant when it was looked at
+# Queries must mean what they meant when they were analysed
 #
 
-# flip() is called while the planner folds it: from then on the same names are those of other tables.
+# The planner calls flip() when it folds constants: from then on the same names mean other tables.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION a.flip(path text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 		AS $$ BEGIN PERFORM set_config('search_path', path, false); RETURN true; END $$;
@@ -424,7 +424,7 @@ for my $name (sort keys %flips)
 			$straight, "$name, $set another search_path");
 	}
 }
-# Someone with nothing but temporary rights has names of the catalogue's.
+# A role that may only create temporary objects gives them names of the catalogue's.
 gives('mallory', q{
 	CREATE TEMP TABLE pg_am AS SELECT i::float8 AS y, sqrt(i) AS x FROM generate_series(1, 50) i;
 	CREATE FUNCTION pg_temp.flip() RETURNS boolean
@@ -436,7 +436,7 @@ gives('mallory', q{
 	SELECT count(*) FROM stats.gpu_project_rows('SELECT y::int, ARRAY[x]::real[] FROM pg_am WHERE pg_temp.flip()',
 		3, 1, NULL::float8, NULL::int)}, "50\n50", 'a temporary table by a name of the catalogue');
 
-# The table itself changes after the query was looked at: that is the server's to find out.
+# The table itself changes after the query was analysed, which the server must detect.
 gives('owner', q{
 	CREATE TABLE a.changing AS SELECT i::float8 AS y, i % 7 AS x, i AS z FROM generate_series(1, 2000) i;
 	CREATE FUNCTION a.really_change() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -460,7 +460,7 @@ for my $call (q{gpu_ols_fit('SELECT y, x FROM a.changing WHERE a.change()')},
 }
 survived($node, $pid, 'names');
 
-# Policies are the role's that asked.
+# Policies must apply to the role that asked.
 $node->safe_psql('postgres', q{
 	CREATE ROLE reader LOGIN;
 	GRANT reader TO mallory;
@@ -490,7 +490,8 @@ for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')'
 	refused('mallory', "SELECT $call", '55000', "another role while the query is planned: $call");
 }
 
-# What a function does the nth time that it is called: a query with clusters is planned more than once, and runs twice.
+# A function that acts when it is called for the nth time: a query with clusters is planned more than once, and runs
+# twice.
 gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x, i FROM a.rows', vcov => 'CR1', clusters => '{i}')).n},
 	'9000', 'policies of the role, clusters');
 $node->safe_psql('postgres', q{
@@ -525,7 +526,7 @@ for my $case ([ 'a.rows', 'SET role = reader', '55000' ], [ 'a.victim', 'DROP TA
 }
 survived($node, $pid, 'calls');
 
-# Settings that the planner's functions change
+# Settings that functions change while the planner folds them
 for my $set ("'enable_partitionwise_aggregate', 'on'", "'max_parallel_workers_per_gather', '8'",
 	"'max_parallel_workers_per_gather', '0'", "'max_parallel_workers', '1'",
 	"'gpureg.debug_ring', 'on'", "'gpureg.debug_ring', 'off'", "'gpureg.ring_size', '1MB'",
@@ -564,7 +565,7 @@ gives('mallory', q{
 		WHERE pg_temp.flip() and ('\' <> ' <> '' and pg_temp.steal($1)) -- ' or true)$q$)).n}, '20000',
 	'a string that ends elsewhere under another setting');
 
-# From here on a superuser hands tickets out: a ring's handle is in its file's name, its key follows a magic number.
+# From here on a superuser hands tickets out: a ring's handle is in its file's name, and its key follows a magic number.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION a.tickets() RETURNS SETOF bytea LANGUAGE sql VOLATILE SECURITY DEFINER PARALLEL SAFE AS $$
 		SELECT reverse_handle || substring(head FROM 9 FOR 16) FROM pg_ls_dir('pg_dynshmem') AS name,
@@ -575,7 +576,7 @@ $node->safe_psql('postgres', q{
 		WHERE name LIKE 'mmap.%' AND substring(head FROM 1 FOR 8) = '\x676e69725f757067'::bytea $$;});
 my $rows = q{SELECT y, x FROM a.t, generate_series(1, 20)};
 my $in_ring = 'SET gpureg.debug_ring = on';
-# what: done in the query's own function once, in the leader or in a worker; its error is the statement's
+# Runs a script once in the query's own function, in the leader or in a worker; its error is the statement's.
 sub in_query
 {
 	my ($what, $set) = @_;
@@ -610,8 +611,8 @@ for my $case (
 	like(sqlstate($err), qr/^(?:$states)$/, "a ticket, $name: SQLSTATE") or diag($err);
 	like($out, qr/still here$/, "a ticket, $name: the session goes on");
 }
-# The stolen ticket makes the only producer: a fit to a row of its own, which is its right, and a cursor that goes on
-# beyond the fit's end.
+# The stolen ticket makes the only producer: a fit to a row of its own, which is allowed, and a cursor that outlives the
+# fit.
 my ($out, $err) = as('mallory',
 	in_query(q{OPEN c FOR SELECT gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2.0::float8)
 	FROM a.tickets() t, generate_series(1, 1000000);
@@ -624,7 +625,7 @@ my ($out, $err) = as('mallory',
 is($out, "1\nstill here", 'a ticket, a cursor beyond the end: the session goes on') or diag($err);
 is(sqlstate($err), '22023', 'a ticket, a cursor beyond the end: SQLSTATE') or diag($err);
 
-# in another session, while a fit goes on
+# the ticket in another session, while the fit goes on
 my $session = start_session($node, 'fitting', 'SET search_path = stats, pg_catalog', $in_ring,
 	q{SELECT gpu_ols_fit('SELECT r.y, s.x FROM a.t r, a.t s, generate_series(1, 1000)')});
 my $backend = wait_active($node, 'fitting', 'gpu_ols_fit');
@@ -642,7 +643,7 @@ survived($node, $pid, 'rings');
 # Models
 #
 
-# without covariances a separated term has no sign to be believed, and so no estimate
+# without covariances a separated term's sign cannot be trusted, so it has no estimate
 my $model = q{ROW('logistic', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, %s, 'cpu',
 	NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model};
 my $terms = q{(SELECT array_agg('x' || i ORDER BY i) AS terms FROM generate_series(1, 40000) i) t};
@@ -653,7 +654,7 @@ gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NU
 		FROM generate_series(1, 40000) i)}), '40000|20000',
 	'likewise in another order, and half of them no terms');
 
-# by name, terms are any texts, as many as there are
+# by name, terms may be any texts, in any number
 $terms = q{(SELECT array_agg('v[' || %s || ']' ORDER BY i DESC) AS terms FROM generate_series(1, 40000) i) t};
 $model = q{ROW('ols', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, NULL, 'cpu',
 	NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model};

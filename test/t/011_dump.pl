@@ -1,4 +1,4 @@
-# Views over the aggregates survive a dump: restored elsewhere, they are the same.
+# Views over the aggregates must survive a dump: restored elsewhere, they must be the same.
 use strict;
 use warnings;
 
@@ -14,11 +14,10 @@ use Test::More;
 my $node = start_node('main', 'gpureg.device = cpu', 'client_min_messages = error');
 my $dir = PostgreSQL::Test::Utils::tempdir;
 
-# In a window, an aggregate with x as one array. One that is VARIADIC won't do there: the parser makes an array of its
-# last arguments, and the server, which writes out VARIADIC for a function or an aggregate by itself, does not for one
-# in a window. Of a view over gpu_ols_agg(y, x1, x2) OVER w it says, and so does a dump, gpu_ols_agg(y, ARRAY[x1, x2])
-# OVER w. There is no such function, so that restoring it ends with: function gpu_ols_agg(double precision, double
-# precision[]) does not exist.
+# Window calls need the aggregates with x as one array. In a variadic call the parser makes an array of the last
+# arguments. The server writes out VARIADIC for a plain function or aggregate, but not for a window call: a view over
+# gpu_ols_agg(y, x1, x2) OVER w is written, and dumped, as gpu_ols_agg(y, ARRAY[x1, x2]) OVER w. Without a function of
+# that signature, restoring ends with: function gpu_ols_agg(double precision, double precision[]) does not exist.
 my $window = 'ORDER BY i ROWS 50 PRECEDING';
 my @windows = (
 	'gpu_ols_array_agg(y, ARRAY[x1, x2])', 'gpu_ols_array_agg(won, ARRAY[x1, x2])',
@@ -45,7 +44,7 @@ $node->safe_psql('postgres',
 	FROM generate_series(1, 300) i');
 $node->safe_psql('postgres', "CREATE VIEW v$_ AS $views[$_]") for 0 .. $#views;
 
-# They are what the variadic ones give.
+# The array forms must give the results of the variadic forms.
 for my $call (@windows)
 {
 	my $variadic = $call =~ s/_array_agg/_agg/r =~ s/ARRAY\[x1, x2\]/x1, x2/r;

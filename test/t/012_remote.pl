@@ -1,6 +1,6 @@
-# Queries whose rows come from a custom scan, as those of an engine do that has them on other machines: nothing is read
-# for a look, nothing is read twice, and the sums are made where the rows are, by aggregates that can be shipped there.
-# test/modules has the stand-in for the engine.
+# Queries whose rows come from a custom scan, like those of an engine that keeps its rows on other machines: no row may
+# be read ahead of the fit, no row twice, and the sums must be made where the rows are, by aggregates that can be
+# shipped there. test/modules has the stand-in for the engine.
 use strict;
 use warnings;
 
@@ -19,7 +19,7 @@ my $node = start_node('main', "gpureg.min_gpu_work = '1e300'", 'max_worker_proce
 	"session_preload_libraries = '$module'");
 my $pid = postmaster_pid($node);
 
-# Sums of small integers are exact, in whatever order. far and near have the same rows.
+# Sums of small integers are exact in any order. far and near have the same rows.
 $node->safe_psql('postgres', q{
 	CREATE TABLE near AS SELECT i, i % 10 AS part, i % 7 + i % 3 AS y, (i / 3 % 2 = 0) <> (i % 5 = 0) AS won,
 		i % 7 AS a, i % 5 < 2 AS b, (i % 11)::real AS c,
@@ -35,7 +35,7 @@ my $snapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ;';
 my $made_there = qr/^the sums were made where a custom scan has its rows/;
 my $came = qr/^gpureg\.device is auto, and nobody knows how many rows a custom scan gives/;
 
-# The result of a script, how often a far table was read, and what gpu_last_run() says
+# Returns a script's result, how often a far table was read, gpu_last_run()'s reason, and the messages.
 sub far
 {
 	my ($sql, $before) = @_;
@@ -89,8 +89,8 @@ for my $case ([ 'y, a, b, c, i % 4 AS w', "weights => 'w'" ], [ 'i % 4 AS w, y, 
 	like($reason, $made_there, 'the sums are made where they should be');
 }
 
-# Factors and powers: the rows come, after a look at the levels and one at the powers' ranges; nothing of them is pushed
-# down
+# Factors and powers: the rows are pulled, after a query for the levels and one for the ranges of powers; none of it is
+# pushed down
 for my $case ([ 'y, a, (i % 3)::text AS g', '', 2 ], [ '*', ", formula => 'y ~ poly(a, 3) * factor(b)'", 3 ],
 	[ '*', ", formula => 'y ~ a + c:b'", 1 ])
 {
@@ -109,7 +109,7 @@ for my $case ([ 'y, a, (i % 3)::text AS g', '', 2 ], [ '*', ", formula => 'y ~ p
 	}
 }
 
-# Wherever the scan is in the plan
+# The scan at any place in the plan
 for my $query ('SELECT y, v, w FROM (SELECT * FROM far WHERE i > 10 OFFSET 0) s',
 	'SELECT y, v, w FROM far UNION ALL SELECT y, v, w FROM near WHERE i < 10',
 	'WITH f AS MATERIALIZED (SELECT * FROM far) SELECT y, v, w FROM f',
@@ -125,7 +125,7 @@ for my $query ('SELECT y, v, w FROM (SELECT * FROM far WHERE i > 10 OFFSET 0) s'
 	is($scans, 1, 'and one scan');
 }
 
-# No look at a first vector
+# Projections must not read a first vector ahead.
 my $project = q{SELECT count(*), min(projection), max(projection) FROM gpu_project_rows($$SELECT i, v::real[]
 	FROM %s WHERE i > 0$$, 4)};
 for my $set ('', $cheap)
@@ -137,7 +137,7 @@ for my $set ('', $cheap)
 }
 
 #
-# Logistic regression: rows are pulled once, or read for each pass where the transaction has one snapshot
+# Logistic regression: rows are pulled once, or read for each pass if the transaction has one snapshot
 #
 
 my $file = qr/$came; the rows went to a temporary file$/;
@@ -184,7 +184,7 @@ for my $case ([ '', 'won, a, b, c, i % 4 AS w, i % 3 AS o', "weights => 'w', off
 	is($scans, $reason =~ $passes ? $1 : 1, 'as many scans');
 }
 
-# Columns that are nearly collinear, far from 0, or separate the response: requests with a basis, a shift, faces
+# Columns that are nearly collinear, far from 0, or separate the response need requests with a basis, a shift, faces.
 for my $columns ('won, 1e9 + a AS a, i AS c, i + a * 1e-7 AS d', 'i > 10000 AS won, i AS a',
 	'a > 3 OR (a = 3 AND won) AS won, a, c')
 {
@@ -196,7 +196,7 @@ for my $columns ('won, 1e9 + a AS a, i AS c, i + a * 1e-7 AS d', 'i > 10000 AS w
 }
 
 #
-# Messages are in the user's names
+# Messages must use the user's names
 #
 
 for my $case (
@@ -236,8 +236,7 @@ like((try_sql($node, q{SELECT gpu_ols_fit('SELECT y, a, c * 1e200 AS big FROM fa
 	qr/22003: squares of column "x2" are out of range.*$names/s, 'sums that are out of range');
 
 #
-# What an engine does with them: it sends the text of what was planned to its nodes, and takes states apart and merges
-# them as text
+# An engine's use of the aggregates: it sends the text of the plan to its nodes, and splits and merges states as text
 #
 
 for my $case ([ 'ols', 'y, a, b, c' ], [ 'ols', 'y, a AS "A b", v' ],
@@ -277,14 +276,14 @@ $node->safe_psql('postgres', qq{
 	CREATE AGGREGATE far_combined(regprocedure, text) (SFUNC = far_combine_step, STYPE = internal,
 		FINALFUNC = far_text);});
 
-# Clusters are groups of the query run again, which no scan of another's is sure to give
+# Clusters are groups of the query run again, for which a remote scan may give other rows
 {
 	my ($out, $err) = try_sql($node,
 		"SELECT gpu_ols_fit('SELECT y, a, part FROM far', vcov => 'CR1', clusters => '{part}')");
 	is(sqlstate($err), '0A000', 'clusters of a remote query');
 }
 
-# Sums in parts, one of them of rows that are all left out and one of no rows, against those of the rows as they come
+# Sums in parts, one with only skipped rows and one of no rows, against sums of the rows as they come
 my $x = q{gpu_features_pass('{y,a,b,c}', false, 0, y, a, b, c)};
 my $parts = "(SELECT part, y, $x AS x FROM near WHERE part <> 7 UNION ALL SELECT 7, NULL, $x FROM near WHERE part = 7
 	UNION ALL SELECT 8, NULL, NULL FROM near WHERE part = 8) n";
@@ -299,7 +298,7 @@ is($node->safe_psql('postgres', qq{
 		GROUP BY part UNION ALL SELECT 11, NULL) f}),
 	't|t', 'a linear regression in parts is the local one, to the bit');
 
-# Of every request that fits make: those of Newton's method, of gradients, and of faces
+# All kinds of requests that fits make: of Newton's method, of gradients, and of faces
 my @fits = ("'SELECT won, 1e9 + a AS a, b, c FROM far'", "'SELECT a > 3 OR (a = 3 AND won) AS won, a, c, b FROM far'",
 	"'SELECT won, a, b, c FROM far', solver => 'lbfgs'",
 	"'SELECT won, i AS a, b, i + a * 1e-7 AS c FROM far'");
@@ -330,7 +329,7 @@ for my $fit (@fits)
 is(join(' ', sort keys %kinds), '0 1 2 3', 'all kinds of passes were met');
 
 #
-# By hand
+# Calls by hand
 #
 
 for my $case (

@@ -1,5 +1,5 @@
-# Over tables that Citus has distributed: where it can be installed, one coordinator and two workers. What holds of
-# every remote query is tested without it, in 012_remote.pl.
+# Tables that Citus has distributed over a coordinator and two workers, where Citus can be installed. 012_remote.pl
+# tests every remote query's behaviour without it.
 use strict;
 use warnings;
 
@@ -30,7 +30,7 @@ $coordinator->safe_psql('postgres', sprintf("SELECT citus_set_coordinator_host('
 	$coordinator->port));
 $coordinator->safe_psql('postgres', sprintf("SELECT citus_add_node('%s', %d)", $_->host, $_->port)) for @workers;
 
-# Sums of small integers are exact, in whatever order. far and near have the same rows.
+# Sums of small integers are exact in any order. far and near have the same rows.
 $coordinator->safe_psql('postgres', q{
 	CREATE TABLE near AS SELECT i, i % 10 AS part, i % 7 + i % 3 AS y, (i / 3 % 2 = 0) <> (i % 5 = 0) AS won,
 		i % 7 AS a, i % 5 < 2 AS b, (i % 11)::real AS c,
@@ -40,7 +40,7 @@ $coordinator->safe_psql('postgres', q{
 	INSERT INTO far SELECT * FROM near;
 	ANALYZE;});
 
-# The result of a script, and the commands that went to the workers
+# Returns a script's result, and the commands that went to the workers.
 sub far
 {
 	my ($sql) = @_;
@@ -79,7 +79,7 @@ for my $case ([ '', 0 ], [ 'BEGIN ISOLATION LEVEL REPEATABLE READ;', 1 ])
 		is($reads, 8, 'logistic: the rows are pulled once');
 }
 
-# What users push down by themselves
+# Aggregates that users push down by themselves
 for my $aggregate ('gpu_ols_stats_agg(y, a, c)', 'gpu_ols_stats_array_agg(y, ARRAY[a, c])',
 	q{gpu_logreg_step_agg('{}', won, a, c)})
 {
@@ -91,7 +91,7 @@ for my $aggregate ('gpu_ols_stats_agg(y, a, c)', 'gpu_ols_stats_array_agg(y, ARR
 		"$aggregate: in groups");
 }
 
-# What a worker finds is said in the user's names.
+# An error on a worker must be in the user's names.
 like((try_sql($coordinator,
 	q{SELECT gpu_ols_fit($$SELECT y, a, CASE WHEN i = 777 THEN 'NaN' ELSE c END AS "odd one" FROM far$$)}))[1],
 	qr/22023: column "odd one" has a value that is NaN or infinite/, 'a value that is NaN');

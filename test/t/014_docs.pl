@@ -1,5 +1,5 @@
-# What some pages show is what a test runs: each of their statements is one of test/sql/examples.sql, and what those in
-# %shows_output show as output, in comments, is in expected/examples.out.
+# Pages whose statements other tests run: each statement must be one of test/sql/examples.sql, and output that pages in
+# %shows_output show in comments must be in expected/examples.out.
 use strict;
 use warnings;
 
@@ -14,7 +14,7 @@ plan skip_all => 'the tests were copied without the documentation'
   if !-e "$root/docs/formulas.md"
   || !-e "$root/expected/examples.out";
 
-# Spaces as single ones, and none at a line's end
+# Makes all white space single spaces, and removes it at ends of lines.
 sub squeezed
 {
 	my ($text) = @_;

@@ -1,5 +1,5 @@
-# Random statements over random tables give the same with the custom scan as without: the same bits, the same errors.
-# What it reads is a matter of pages, visibility and types, of which no list of cases is complete.
+# Random statements over random tables must give the same bits, or the same error, with the custom scan as without. Its
+# input varies in pages, visibility and types, for which no list of cases is complete.
 #
 # GPUREG_SEED repeats a run, and GPUREG_TABLE one table of it; GPUREG_LONG=1 takes more tables.
 use strict;
@@ -140,7 +140,8 @@ my %count = map { $_ => 0 } 'statements', 'scans', 'exchanges', 'errors', 'other
   'other bits', 'other digits', 'steps from far off';
 my $worst = 0;
 
-# Around a part of a text: where the last before it is that has $open, and the first after it that has $close
+# Returns the range of parts around part k: from the last one before it with $open to the first one after it with
+# $close.
 sub around
 {
 	my ($parts, $k, $open, $close) = @_;
@@ -151,7 +152,7 @@ sub around
 	return ($from, $to);
 }
 
-# The largest number of the array that a number is in
+# Returns the largest number of the array that number k is in.
 sub array_largest
 {
 	my ($parts, $k) = @_;
@@ -165,7 +166,7 @@ sub array_largest
 	return $largest;
 }
 
-# The covariances of the model that a number is in, as rows
+# Returns the covariances of the model that number k is in, as rows.
 sub covariances
 {
 	my ($parts, $k) = @_;
@@ -182,7 +183,7 @@ sub is_variance
 	return $text ne 'NULL' && $text > 0 && $text < 9e307;
 }
 
-# The standard error of the coefficient that a number is, or 0. The coefficients stand before the covariances.
+# Returns the standard error of the coefficient that number k is, or 0. Coefficients are printed before the covariances.
 sub std_error
 {
 	my ($parts, $k) = @_;
@@ -194,7 +195,7 @@ sub std_error
 	return is_variance($rows[$i][$i]) ? sqrt($rows[$i][$i]) : 0;
 }
 
-# Is the model that a number is in one of a perfect fit? Then its covariances are exactly 0.
+# True if number k is in the model of a perfect fit, whose covariances are exactly 0.
 sub is_perfect
 {
 	my @variances = map { @$_ } covariances(@_);
@@ -202,7 +203,7 @@ sub is_perfect
 	return @variances > 0 && !grep { $_ ne 'NULL' && $_ != 0 } @variances;
 }
 
-# What 32 digits leave of an intercept, which is in the response's unit, or 0 for another number
+# Returns the rounding of 32 digits in an intercept, which is in the response's unit; 0 for another number.
 sub intercept_left_over
 {
 	my ($parts, $k) = @_;
@@ -213,9 +214,8 @@ sub intercept_left_over
 	return 1e-31 * sqrt($null_deviance);
 }
 
-# Are terms of the model that a number is in collinear as far as its covariances can tell? They are if some of the
-# estimates say all of another: eliminating one after the other from the matrix of their correlations leaves it nothing
-# but what float8 rounds off.
+# True if terms of the model that number k is in are collinear as far as its covariances can tell: if elimination in the
+# matrix of the estimates' correlations leaves one only float8's rounding.
 sub is_collinear
 {
 	my @rows = covariances(@_);
@@ -240,9 +240,9 @@ sub is_collinear
 	return 0;
 }
 
-# The same without the numbers of steps that haven't converged, from so far off that they began worse than no model
-# does. Most rows then have probabilities of 0 or 1, and weights of all sizes: beside the largest of them what the
-# others say may have no digit in sums of 32, or may not be seen.
+# Replaces the numbers of steps that haven't converged and start so far off that they are worse than no model. Most rows
+# then have probabilities of 0 or 1, and weights of all sizes: beside the largest of them other rows may lose all digits
+# in sums of 32 digits.
 sub without_steps_from_far_off
 {
 	my ($text) = @_;
@@ -252,9 +252,7 @@ sub without_steps_from_far_off
 	return $text;
 }
 
-# The largest distance of two numbers at the same place in two texts, relative to the larger; what isn't a number must
-# be the same.
-# A text without the values of records in a model that hold bits of rounding or of degrees of freedom, in hexadecimal
+# Removes the hexadecimal values of a model's records that hold bits of rounding or of degrees of freedom.
 sub without_last_bits
 {
 	my ($text) = @_;
@@ -264,7 +262,7 @@ sub without_last_bits
 sub difference
 {
 	my ($left, $right, $text) = map { without_last_bits($_) } @_;
-	# a number and the same as a float4 among the terms
+	# true if the terms have a number and the same number as a float4
 	my $twice = ($text // '') =~ /\b(c\d+)::real\b/ && (() = $text =~ /\b$1\b/g) > 1;
 	my @left = split /([{}()",\s|]+)/, $left;
 	my @right = split /([{}()",\s|]+)/, $right;
@@ -275,31 +273,30 @@ sub difference
 	{
 		my ($u, $v) = ($left[$k], $right[$k]);
 		next if $u eq $v;
-		# counts are whole, estimates hardly ever
+		# counts are integers, estimates hardly ever
 		return 9e99 if grep { !/^-?\d+(?:\.\d+|(?:\.\d+)?e[-+]?\d+)?$/ } $u, $v;
 		return 9e99 if !grep { /[.e]/ } $u, $v;
 		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
-		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
+		# in a perfect fit, the rounding that is left of a coefficient of 0 has digits of its own
 		my $largest = array_largest(\@left, $k);
 		next if $scale < 1e-17 * $largest;
 		my $difference = abs($u - $v) / $scale;
-		# more is left where columns are nearly collinear, and the standard errors, all 0, don't say how much: 1e-16
-		# where one is another as a float4;
+		# nearly collinear columns leave more, and the standard errors, all 0, don't tell how much: 1e-16 if a column is
+		# another one as a float4
 		my $left_over = ($twice ? 1e-15 : 1e-20) * $largest + intercept_left_over(\@left, $k);
 		next if $difference >= 1e-12 && abs($u - $v) < $left_over && is_perfect(\@left, $k);
-		# Of sums of 32 digits: a step from far off leaves those that its standard error has;
+		# with sums of 32 digits, a step from far off has the digits that its standard error has
 		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * std_error(\@left, $k);
-		# and as terms are in it that have 1e-28 of their squares left beside the others, the order of the rows may
-		# change the fourth digit.
+		# with terms that have 1e-28 of their squares left beside the others, the order of the rows may change the
+		# fourth digit
 		next if $difference >= 1e-12 && $difference < 1e-3 && is_collinear(\@left, $k);
 		$most = $difference if $difference > $most;
 	}
 	return $most;
 }
 
-# Is what a statement gave the same? Which row or group fails first, where several would, is open where several
-# processes read rows, groups come in an order of their own, or rows are looked at in blocks, each aggregate's by
-# itself.
+# Compares a statement's answers. If several rows or groups would fail, either error is right: several processes read
+# rows, groups come in an order of their own, and each aggregate looks at rows in blocks.
 sub is_same
 {
 	my ($statement, $line) = @_;
@@ -317,7 +314,7 @@ sub is_same
 		$count{'other errors'}++;
 		return 1;
 	}
-	# a limit's groups are whichever come first, and the others, errors of theirs among them, aren't computed
+	# LIMIT takes whichever groups come first; other groups, and errors in them, aren't computed
 	if ($statement->{text} =~ /GROUP BY .* LIMIT \d+\) l$/ && ($off =~ /^ERROR/ xor $on =~ /^ERROR/)
 		&& "$off$on" !~ /ERROR XX/)
 	{
@@ -338,7 +335,7 @@ sub is_same
 	return 1;
 }
 
-# What is run, drawn before anything is: another seed for each table, so that one can be had by itself.
+# Draws everything that is run, before it is run. Each table has a seed of its own, so that it can be repeated alone.
 sub draw_all
 {
 	my ($number, $mutated) = @_;
@@ -362,7 +359,7 @@ sub draw_all
 }
 
 # Runs a table's statements; returns their lines. The transactions of another session begin before those of the
-# statements, and end before the last of these, if these have a snapshot.
+# statements, and end before the last statement if the statements have a snapshot.
 sub run_table
 {
 	my ($script, $name) = @_;
@@ -405,7 +402,7 @@ sub test_table
 		(grep { defined } @$script{qw(setup rival begin own)}), @bad);
 }
 
-# Two transactions each sum up a table, and then add a row to it: one of them can't have been first.
+# Two transactions each sum up a table, and then add a row to it: a serializable server must refuse one of them.
 sub test_serializable
 {
 	my ($setting) = @_;
@@ -426,7 +423,7 @@ sub test_serializable
 test_table($_) for @numbers;
 if (@numbers > 1)
 {
-	# the order of the rows decides upon the last bits of some
+	# the order of the rows decides the last bits of some
 	cmp_ok($count{'other bits'}, '<=', 0.03 * $count{statements}, 'few in other bits');
 	cmp_ok($count{'other digits'}, '<=', 0.01 * $count{statements}, 'hardly any in other digits');
 	cmp_ok($count{'steps from far off'}, '<=', 1 + 0.0005 * $count{statements}, 'next to no steps without a digit');
@@ -436,7 +433,7 @@ if (@numbers > 1)
 	cmp_ok($count{scans}, '>=', 0.3 * $count{statements}, 'many with the scan in their plan') if $has_scan;
 	cmp_ok($count{exchanges}, '>=', 0.005 * $count{statements}, 'some whose workers exchange groups') if $has_scan;
 
-	# The test sees it if there is one row less.
+	# The test must notice a table with one row less.
 	my $noticed = 0;
 	for my $number (map { $ntables + $_ } 1 .. 20)
 	{

@@ -1,5 +1,5 @@
 # Rows dealt to several sinks that stand in for several GPUs: each but the first computes in a thread of its own.
-# Whatever ends a statement ends the threads.
+# However a statement ends, its threads must end.
 use strict;
 use warnings;
 
@@ -18,7 +18,7 @@ my $node = start_node('main', 'gpureg.device = cpu', 'jit = off', 'gpureg.debug_
 	"gpureg.ring_size = '256MB'", 'max_parallel_workers_per_gather = 0');
 my $pid = postmaster_pid($node);
 
-# A pass over the wide rows takes seconds, in each of the sinks.
+# Wide rows, over which a pass takes seconds in each sink
 $node->safe_psql('postgres', q{
 	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, (i * 7 + i / 3) % 5 < 2 AS won
 		FROM generate_series(1, 20000) i;
@@ -46,7 +46,7 @@ is((try_sql($node, $and_then))[0], $as_before, 'a fit leaves no thread');
 is((try_sql($node, q{SELECT (gpu_ols_fit('SELECT won::int + y, a FROM rows', vcov => 'HC3')).n; } . $and_then))[0],
 	"20000\n$as_before", 'nor does a linear one');
 
-# The session's own passes and those of the threads, some time after the rows were read
+# Starts passes of the session and its threads; returns some time after the rows were read.
 sub start_passes
 {
 	my ($name) = @_;
@@ -93,7 +93,7 @@ for (1 .. 10 * $prompt)
 ok(!-d "/proc/$backend", 'terminate: the backend is gone');
 survived($node, $pid, 'terminate');
 
-# a client that is gone
+# a lost client
 ($session, $backend) = start_passes('gone');
 $session->{run}->kill_kill(grace => 0);
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($backend)");
@@ -118,8 +118,8 @@ error_is($node, q{SELECT gpu_ols('{1,2,3}', '{3,5,7}'); SET gpureg.debug_sinks =
 survived($node, $pid, 'at the end');
 $node->stop;
 
-# Rows kept over several sinks, which stand in for several GPUs in the service, too: what is computed of them is what is
-# computed of the query, up to rounding.
+# Kept rows over several sinks, which stand in for several GPUs in the service: results must be the query's, up to
+# rounding.
 my $keeper = PostgreSQL::Test::Cluster->new('keeper');
 $keeper->init;
 $keeper->append_conf('postgresql.conf', join "\n",
@@ -148,7 +148,7 @@ $keeper->safe_psql('postgres', q{
 			FROM unnest(a, b) d (u, v)$$;});
 is($keeper->safe_psql('postgres', q{SELECT gpu_keep('t', 'TABLE t')}), '50000', 'rows are kept over several sinks');
 
-# what comes before and after the rows of a call
+# text before and after the rows' argument of each call
 my @calls = (
 	[ 'gpu_ols_fit', q{formula => 'y ~ a + b'} ],
 	[ 'gpu_ols_fit', q{formula => 'y ~ a + c + g', weights => 'w', vcov => 'HC3'}, 'b > 2' ],

@@ -1,6 +1,6 @@
-# The device service, by a stand-in that computes on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm): how it
-# starts and ends, that it serves many sessions, and that nothing of a session outlives it, in whichever phase it ends;
-# how memory is given out; what a role may see.
+# The device service, by a stand-in that computes on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm): its
+# start and end, many sessions at once, memory limits, and roles' views. Whenever a session ends, it must leave nothing
+# in the service.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-# What is left of a client is gone within this time. (The service looks every 10 ms.)
+# Seconds until the service has dropped a client that is gone. (It looks every 10 ms.)
 my $patience = 0.2;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -40,7 +40,7 @@ $node->safe_psql('postgres', q{
 my $ols = 'SELECT (gpu_ols_fit($$SELECT y, a, b FROM rows$$)).coef';
 my $logit = 'SELECT (gpu_logreg_fit($$SELECT won, a, b FROM rows$$)).coef';
 
-# Rows that come for minutes; passes over rows that are there, likewise.
+# Rows that come for minutes; passes over rows that take minutes
 my $reading = 'SELECT gpu_logreg_fit($$SELECT won, a, napping(i) FROM rows$$)';
 my $passing = q{SELECT gpu_logreg_fit($$SELECT won, a, b FROM rows$$, solver => 'gd', learning_rate => 1e-9,
 	tol => 1e-300, max_iter => 2000000000)};
@@ -52,21 +52,21 @@ sub service
 	return $node->safe_psql('postgres', 'SELECT * FROM service');
 }
 
-# Waits until the view says so; how long that took, s
+# Waits until the view matches; returns the seconds that took.
 sub service_becomes { return seconds_until(\&service, @_); }
 
-# No computation, no memory, and no session but this test's own, which has none
+# Checks that the service has no computation, no memory, and no session but this test's own, which has none.
 sub nothing_left
 {
 	my ($name) = @_;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my $took = service_becomes(qr/^\d+\|0\|0\|0$/);
-	# with what psql needs to ask
+	# adds the time that psql needs to ask
 	ok($took < $patience + 1, "$name: nothing is left in the service") or diag(service());
 }
 
-# Coefficients agree but for the order of their sums.
+# Checks that coefficients agree up to the order of their sums.
 sub same
 {
 	my ($got, $expected, $name) = @_;
@@ -98,26 +98,26 @@ is($node->safe_psql('postgres', 'SELECT gpu_project(ARRAY[1, 2, 3], 4, 7)'),
 is($node->safe_psql('postgres', "SET gpureg.enable_service = off; SET gpureg.device = auto; $ols;"
 	. ' SELECT device FROM gpu_last_run()'), "$cpu[0]\ncpu", 'gpureg.enable_service = off');
 
-# many at once, each with several statements
+# many sessions at once, each with several statements
 my @sessions = map { start_session($node, "many$_", ($logit, $ols) x 3) } 1 .. 12;
 my @answers = map { (finish_session($_))[0] } @sessions;
 same(join('', @answers), join("\n", ($cpu[1], $cpu[0]) x 36), 'twelve sessions at once');
 nothing_left('twelve sessions');
 
-# Each fit's place is opened by the ring's thread while the session plans and reads: nothing of the session's memory may
-# be touched there, and a session that does so is lost within some hundred fits.
+# The ring's thread opens each fit's place while the session plans and reads. If it touched the session's memory,
+# sessions would crash within some hundred fits.
 is($node->safe_psql('postgres', q{
 	SELECT count((gpu_ols_fit(format('SELECT y, a, b FROM rows WHERE i <= %s', 50 + k))).n)
 	FROM generate_series(1, 1000) k}), '1000', 'a thousand fits in a session');
 
-# a query that fits within a query that is fitted
+# a fit within the query of another fit
 is($node->safe_psql('postgres', 'SELECT (gpu_ols_fit($$SELECT y, a, (gpu_ols_fit(\'SELECT y, a FROM rows WHERE i <= '
 	. '100\')).coef[1] + b AS b FROM rows WHERE i <= 50$$)).n'), '50', 'fits within a fit');
 
 #
 # A worker that hears late
 #
-# Its statement is cancelled, and another session reads rows in the meantime, which the worker must not write over.
+# The worker's statement is cancelled. Another session reads rows in the meantime, which the worker must not overwrite.
 SKIP: {
 	my ($module, $why_not) = build_module('deaf');
 	skip $why_not, 3 if !defined $module;
@@ -167,7 +167,7 @@ for my $phase ([ 'reading', $reading ], [ 'passing', $passing ])
 survived($node, $postmaster, 'sessions that end');
 is((split /\|/, service())[0], $pid, 'the service is the same');
 
-# a client that goes without a word, in a transaction that has kept rows
+# a client that leaves without a message, in a transaction that has kept rows
 my $open = open_psql($node, 'leaves');
 psql_says($open, "BEGIN;\n$logit;");
 like(service(), qr/^$pid\|1\|0\|0$/, 'a session stays connected');
@@ -185,7 +185,7 @@ is($node->safe_psql('postgres', "SELECT backend_type FROM pg_stat_activity WHERE
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
 (undef, my $denied) = try_sql($node, "SET ROLE nobody; SELECT pg_terminate_backend($pid)");
 is(sqlstate($denied), '42501', 'whom not all may end');
-# one that doesn't listen holds up whoever makes or drops a database
+# a service that doesn't react would block CREATE and DROP DATABASE
 $node->safe_psql('postgres', 'CREATE DATABASE another');
 $node->safe_psql('postgres', 'DROP DATABASE another');
 is($node->safe_psql('postgres', "SELECT pg_cancel_backend($pid); SELECT pg_log_backend_memory_contexts($pid);"
@@ -198,7 +198,7 @@ my ($second) = split /\|/, service();
 isnt($second, $pid, 'of another process');
 survived($node, $postmaster, 'a service that ends');
 
-# nobody wants it
+# a service that nobody uses
 $node->safe_psql('postgres', 'ALTER SYSTEM SET gpureg.service_idle = 1; SELECT pg_reload_conf()');
 for (1 .. 100)
 {
@@ -255,7 +255,7 @@ same($node->safe_psql('postgres', $logit =~ s/rows/own/r, extra_params => [ '-U'
 survived($node, $postmaster, 'all of it');
 
 #
-# Where there is no room for a service, or none for its worker
+# Servers without room for a service, or for its worker
 #
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
 $node->restart;
@@ -263,7 +263,7 @@ $postmaster = postmaster_pid($node);
 (undef, $err) = try_sql($node, "SET client_min_messages = debug1; $logit");
 like($err, qr/no device service: there is no background worker left/, 'no background worker');
 is(scalar(services()), 0, 'and no service');
-# what such a session has instead
+# Checks the session's own device, which it uses without a service.
 sub own_device
 {
 	my ($name) = @_;

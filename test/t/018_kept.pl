@@ -1,5 +1,5 @@
-# Kept rows, on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm): that fits to them are the same as to their
-# query; who may do what; what goes with what; and that nothing is left of rows that were not kept to the end.
+# Kept rows, on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm): fits to them must be those to their query;
+# privileges; arguments that don't go together; and rows that were not kept to the end must leave nothing.
 use strict;
 use warnings;
 
@@ -12,15 +12,15 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-# What is left of a client is gone within this time, with what psql needs to ask. (The service looks every 10 ms, and
-# once a second at what nobody has told it of.)
+# Seconds until a client that is gone has left nothing, with the time that psql needs to ask. (The service looks every
+# 10 ms, and once a second for changes that nobody reported.)
 my $patience = 2.5;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(auth_extra => [ '--create-role', 'alice,bob' ]);
-# before PostgreSQL 17 a service takes a preloaded library
+# before PostgreSQL 17 a service needs a preloaded library
 my $preloads = $node->pg_version < 17;
-# where rows are kept, as gpu_kept() and gpu_last_run() name it; the query is fitted there, too
+# the place of kept rows as gpu_kept() and gpu_last_run() name it; the query is fitted there, too
 my $place = on_gpu() ? 'gpu' : 'cpu';
 my $kept_on = on_gpu() ? qr/gpu \d+: (?!the CPU)[^|]*/ : qr/cpu/;
 my $fitted_on = on_gpu() ? $service_device : qr/cpu, device service/;
@@ -94,7 +94,7 @@ $node->safe_psql('postgres', q{
 
 my $columns = 'y, x1, x2, x3, big, g, s, b, won, w, count';
 my $rows = 5000;
-# and what the description of the columns takes, besides
+# bytes of the rows; the description of the columns takes more
 my $bytes = $rows * 11 * 8;
 my $keep = "SELECT gpu_keep('t', 'SELECT $columns FROM t')";
 my $again = "SELECT gpu_keep('t', 'SELECT $columns FROM t', true)";
@@ -109,10 +109,10 @@ sub service
 	return $node->safe_psql('postgres', 'SELECT * FROM service');
 }
 
-# Waits until the view says so; how long that took, s
+# Waits until the view matches; returns the seconds that took.
 sub service_becomes { return seconds_until(\&service, @_); }
 
-# So many bytes are kept, and nothing else is left in the service.
+# Checks that $bytes are kept, and nothing else is left in the service.
 sub left
 {
 	my ($nbytes, $name) = @_;
@@ -175,14 +175,14 @@ my @cases = (
 	[ 'gpu_enet_fit', 'won ~ x1 + x2 + g', undef, q{lambda => 0.001, family => 'binomial'} ],
 	[ 'gpu_enet_fit', 'won ~ x1 + x3', 'x2 < 6',
 		q{lambda => 0.01, alpha => 0.3, weights => 'w', family => 'binomial'} ],
-	# folds come in another order, and passes are added up in it
+	# folds come in another order, in which passes are summed
 	[ 'gpu_enet_fit', 'won ~ x1 + x3 + b', q{g <> 'a'}, q{fold => 's', nlambda => 20, family => 'binomial'}, 1e-11 ],
 	[ 'gpu_enet_fit', 'won ~ poly(x2, 2) + s', undef,
 		q{fold => 'count', choose => 'min', family => 'binomial'}, 1e-11 ],
 	[ 'gpu_enet_fit', 'y ~ x1 + x2 + g', undef, q{lambda => 0.01}, 1e-11 ],
 	[ 'gpu_enet_fit', 'y ~ x1 + x3 + s', 'x2 < 6', q{fold => 'b', choose => 'min'}, 1e-11 ],
 	[ 'gpu_enet_fit', 'y ~ x1 + x2', undef, q{fold => 'count', alpha => 0.5, lambdas => '{1,0.1,0.01}'}, 1e-11 ],
-	# with weights, rows of a linear regression are multiplied by their roots first
+	# rows of a weighted linear regression are multiplied by the weights' roots first
 	[ 'gpu_ols_fit', 'y ~ x1 + x2 + s', undef, q{weights => 'w'}, 1e-11 ],
 	[ 'gpu_ols_fit', 'y ~ x1 + g', 'x1 < 0.7', q{frequencies => 'count'}, 1e-11 ],
 	# clusters come in another order
@@ -201,7 +201,7 @@ my @cases = (
 	[ 'gpu_glm_fit', 'count ~ x1 + s', 'y > 0',
 		q{family => 'poisson', weights => 'w', vcov => 'CR2', clusters => '{x2}'}, 1e-11 ]);
 
-# Fits to the kept rows and to the query on that device; messages go without warnings
+# Compares fits to the kept rows and to the query on that device; messages without warnings.
 sub compared
 {
 	my ($case, $device) = @_;
@@ -222,7 +222,7 @@ for my $case (@cases)
 		error_is($node, "SELECT $function(kept => 't', formula => '$formula')", '0A000', "$name, on a GPU");
 		next;
 	}
-	# rows in the same order give the same bits
+	# rows in the same order must give the same bits
 	my ($numbers, $rest, $what) = compared($case, $place);
 	ok($rest eq 't' && $numbers <= ($tolerance // 0), $name) or diag($what);
 	next if !on_gpu();
@@ -231,7 +231,7 @@ for my $case (@cases)
 	note("$name: the CPU's differs by $numbers");
 }
 
-# no formula: the first column is the response, and the others the features
+# without a formula, the first column is the response, and the others are the features
 $node->safe_psql('postgres', q{SELECT gpu_keep('plain', 'SELECT y, w, x1, x2, x3 FROM t');
 	SELECT gpu_keep('mixed', 'SELECT won, g, x1, s FROM t')});
 for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
@@ -245,7 +245,7 @@ for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
 	my $kept = "$function(kept => '$name'$options)";
 	my $queried = "$function('$query'$options)";
 
-	# The server groups a query's rows by a text, on the CPU; those of levels are grouped where they are kept.
+	# The server groups a query's rows by a text on the CPU; levels of kept rows are grouped where these are.
 	if (on_gpu() && $options =~ /\{g\}/)
 	{
 		is($node->safe_psql('postgres', "SELECT to_jsonb(k) - '{device,vcov}'::text[] =
@@ -256,7 +256,7 @@ for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
 	is($node->safe_psql('postgres', "SELECT to_jsonb($kept) - 'device'"),
 		$node->safe_psql('postgres', "SELECT to_jsonb($queried) - 'device'"), "$function without a formula$options");
 }
-# A row that is in no cluster takes no part, whatever else it has.
+# A row without a cluster must take no part, whatever its other columns are.
 $node->safe_psql('postgres', q{CREATE TABLE strays AS SELECT CASE WHEN g IS NULL THEN 7 ELSE won::int END AS won, g, x1,
 	x3, i FROM t; SELECT gpu_keep('strays', 'TABLE strays')});
 is($node->safe_psql('postgres', q{SELECT (k).n, (k).n_skipped, (k).n_skipped = (q).n_skipped,
@@ -268,7 +268,7 @@ is($node->safe_psql('postgres', q{SELECT (k).n, (k).n_skipped, (k).n_skipped = (
 	$node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE complete), count(*) - count(*) FILTER (WHERE complete),
 		true, true
 	FROM (SELECT x3 IS NOT NULL AND g IS NOT NULL AS complete FROM strays WHERE x1 < 0.5) s}), 'rows in no cluster');
-# more clusters than there is memory for in the session: it wants their sums for CR2 alone
+# more clusters than the session has memory for; only CR2 needs their sums in the session
 for my $vcov (qw(CR1 CR2))
 {
 	my $options = "formula => 'won ~ x1 + poly(x3, 8)', vcov => '$vcov', clusters => '{i,x1}'";
@@ -284,17 +284,17 @@ for my $vcov (qw(CR1 CR2))
 		qr/^t\|t\nthe rows are kept there; they were read back ([2-9]|\d\d) times for the sums of clusters$/,
 		"many clusters, $vcov");
 }
-# variances that are zero, as the clusters are a factor of the model, are NULL of kept rows, too
+# variances that are 0, because the clusters are a factor of the model, must be NULL for kept rows, too
 is($node->safe_psql('postgres', q{SET client_min_messages = error;
 	SELECT v, count(*), count(std_error) FROM unnest('{CR0,CR1,CR2}'::text[]) v,
 		gpu_tidy(gpu_ols_fit(kept => 't', formula => 'y ~ factor(s)', vcov => v, clusters => '{s}'))
 	GROUP BY v ORDER BY v}), "CR0|3|0\nCR1|3|0\nCR2|3|0", 'zero variances');
-# reading them back again and again is what a timeout ends
+# a timeout must end the repeated reading of rows
 $node->safe_psql('postgres',
 	q{SELECT gpu_keep('long', 'SELECT i % 7 AS y, i % 11 AS x, i FROM generate_series(1, 1000000) i')});
 error_is($node, q{SET statement_timeout = '150ms'; SET gpureg.ring_size = '1MB';
 	SELECT gpu_ols_fit(kept => 'long', formula => 'y ~ x', vcov => 'CR2', clusters => '{i}')}, '57014', 'a timeout');
-# folds by what rows come to: each row is in one, and they are the same ones each time
+# folds by values: each row is in one fold, and folds are the same each time
 is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n, (c).mean = (d).mean, (c).lambda_1se = e.lambda
 	FROM gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') c,
 		gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') d,
@@ -328,16 +328,16 @@ is($node->safe_psql('postgres', q{SELECT (gpu_ols_fit($$SELECT y, x1,
 	'a fit to kept rows within a query');
 $node->safe_psql('postgres', "SELECT gpu_forget(name) FROM gpu_kept() WHERE name <> 't'");
 
-# what is a snapshot stays one
+# kept rows stay when the table changes
 is($node->safe_psql('postgres', "BEGIN; TRUNCATE t; $fit; ROLLBACK"), $expected, 'the table may change');
 
-# many at once
+# many sessions at once
 my @sessions = map { start_session($node, "many$_", ($fit) x 4) } 1 .. 8;
 is(join('', map { (finish_session($_))[0] } @sessions), "$expected\n" x 32, 'eight sessions at once');
 left($bytes, 'eight sessions');
 
 #
-# What is refused
+# Arguments that must be refused
 #
 $node->safe_psql('postgres', q{CREATE TABLE odd AS SELECT i AS y,
 	CASE i WHEN 7 THEN 'NaN'::float8 ELSE i END AS x, 'a' AS g,
@@ -398,7 +398,7 @@ for my $case (
 {
 	error_is($node, @$case);
 }
-# bigints that float8 rounds: kept, but no feature, response, weight or offset
+# bigints that float8 rounds may be kept, but not be a feature, response, weight or offset
 $node->safe_psql('postgres', q{SELECT gpu_keep('bigints', 'SELECT i * 2.0 + i % 3 AS y, i, 1700000000000000001 + i AS t
 	FROM generate_series(1::bigint, 40) i')});
 for my $case ('', q{, formula => 'y ~ t'}, q{, formula => 't ~ i'}, q{, formula => 'y ~ t:i'},
@@ -446,7 +446,7 @@ is($node->safe_psql('postgres', $fit), $expected, 'and leaves those of others');
 left($bytes, 'roles');
 
 #
-# Bootstraps: the same replicates as of the query, to the bit
+# Bootstraps: the replicates must be the query's, to the bit
 #
 my $boot_columns = 'i, y, x1, x2, x3, big, g, s::text AS s, b, won, w';
 $node->safe_psql('postgres', "SELECT gpu_keep('boot', 'SELECT $boot_columns FROM t')");
@@ -524,7 +524,8 @@ for my $case (
 # Cross-validations
 #
 
-# What one of kept rows and one of the query differ by: coefficients and errors; whether all else is the same
+# Differences of a cross-validation of kept rows from one of the query: coefficients and errors; true if all else is
+# equal
 for my $case (
 	[ 'ols', q{key => 'i', seed => 3, formula => 'y ~ x1 + x2 * g'}, 'mse', 'NULL', 'true' ],
 	[ 'ols', q{fold => 'x2', formula => 'y ~ x1 + big', weights => 'w', l2 => 2}, 'mse', q{'x1 > 0'}, 'x1 > 0' ],
@@ -548,7 +549,7 @@ like($node->safe_psql('postgres', q{
 	SELECT function, device, reason, rows FROM gpu_last_run()}),
 	qr/^11\ngpu_logreg_cv\|$fitted_on\|the rows are kept there; 10 folds, \d+ passes over one each\|$rows$/,
 	'gpu_last_run of a cross-validation');
-# rows that are sent to a service are parted there
+# rows that are sent to a service are split into folds there
 like($node->safe_psql('postgres', service_settings() . q{SET gpureg.device = gpu;
 	SELECT max(abs(a.deviance / b.deviance - 1)) < 1e-14
 	FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i') a
@@ -574,7 +575,7 @@ $node->safe_psql('postgres', q{SELECT gpu_forget('boot')});
 left($bytes, 'bootstraps and cross-validations');
 
 #
-# Predictions: those of the rows themselves, to the bit
+# Predictions must be those of the rows themselves, to the bit
 #
 $node->safe_psql('postgres', q{SELECT gpu_keep('rows', 'SELECT i, y, x1, x2, x3, big, g, s, b, won FROM t')});
 for my $case (
@@ -626,7 +627,7 @@ $node->safe_psql('postgres', q{SELECT gpu_forget('rows')});
 left($bytes, 'predictions');
 
 #
-# Rows that parallel workers read: the same ones, in another order
+# Rows that parallel workers read: the same rows in another order
 #
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
   . 'SET parallel_leader_participation = off';
@@ -701,7 +702,7 @@ survived($node, $postmaster, 'workers');
 is($node->safe_psql('postgres', "BEGIN; $again; ROLLBACK; $fit"), "$rows\n$expected", 'ROLLBACK leaves what is kept');
 
 #
-# Who ends while rows are being kept, or while they are used
+# Sessions that end while rows are being kept or used
 #
 for my $way (qw(cancel terminate))
 {
@@ -727,7 +728,7 @@ my $session = start_session($node, 'passing', $passing, $fit);
 wait_active($node, 'passing', 'gpu_logreg_fit');
 is($node->safe_psql('postgres', "$again; $fit"), "$rows\n$expected", 'rows that are used are replaced');
 
-# one name, replaced again and again beside fits: each fit has one set or the next
+# a name that is replaced again and again while fits run: each fit must have one set or the next
 my $replacing = start_session($node, 'replacing', "DO \$\$ BEGIN FOR k IN 1 .. 100000 LOOP PERFORM gpu_keep('turns',
 	'SELECT y, x1 FROM t', true); COMMIT; END LOOP; END \$\$");
 wait_active($node, 'replacing', 'gpu_keep');
@@ -783,14 +784,14 @@ $node->safe_psql('postgres', q{SELECT gpu_forget('large'); ALTER SYSTEM RESET gp
 	SELECT pg_reload_conf()});
 left(0, 'memory');
 
-# as many as there can be
+# the largest number of sets
 is($node->safe_psql('postgres', q{SELECT sum(gpu_keep('set' || k, 'SELECT y, x1 FROM t LIMIT 10'))
 	FROM generate_series(1, 64) k}), '640', 'many sets');
 error_is($node, $keep, '53400', 'one more');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_kept() WHERE gpu_forget(name)}), '64', 'all are let go');
 left(0, 'many sets');
 
-# those of a database that is dropped go as soon as anybody keeps others, or asks what is kept
+# the sets of a dropped database must go as soon as anyone keeps others or lists them
 $node->safe_psql('postgres', 'CREATE DATABASE leaving');
 for my $way ($keep, $names)
 {
@@ -849,13 +850,13 @@ is($node->safe_psql('postgres', "$keep; $fit"), "$rows\n$expected", 'and are kep
 survived($node, $postmaster, 'ends of services');
 
 #
-# Where there is no service
+# Servers without a service
 #
 error_is($node, "SET gpureg.enable_service = off; $fit", '55000', 'gpureg.enable_service is off');
 error_is($node, "SET gpureg.enable_service = off; $again", '55000', 'gpureg.enable_service is off, and rows to keep');
 if (on_gpu())
 {
-	# the CPU's service, beside the GPU's
+	# the CPU's service beside the GPU's
 	is($node->safe_psql('postgres', "SET gpureg.device = cpu; $again; SELECT device FROM gpu_kept(); $names"),
 		"$rows\ncpu\nt", 'rows are kept on the CPU beside a GPU');
 	my ($there, $device) = split /\n/, $node->safe_psql('postgres', "$fit; SELECT device FROM gpu_last_run()");

@@ -1,8 +1,8 @@
-# Random calls of every function that the extension has give a result or an error that is the caller's, never XX000,
-# and no statement takes the server down or leaves anything open. Which functions there are is read from the catalogue.
+# Random calls of every function that the extension has must give a result, or an error that is the caller's, never
+# XX000; no statement may crash the server or leave anything open. The functions are read from the catalogue.
 #
-# GPUREG_SEED repeats a run, GPUREG_CALLS says how many calls there are, and GPUREG_LONG=1 makes them 200,000;
-# script/random-sql does the same against a server that runs.
+# GPUREG_SEED repeats a run, GPUREG_CALLS is the number of calls, and GPUREG_LONG=1 makes 200,000; script/random-sql
+# does the same against a running server.
 use strict;
 use warnings;
 
@@ -22,7 +22,7 @@ my $nstatements = 100;
 
 diag("GPUREG_SEED=$seed, $ncalls calls");
 
-# Before PostgreSQL 17 a service takes a preloaded library.
+# Before PostgreSQL 17 a service needs a preloaded library.
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',
@@ -38,14 +38,14 @@ my @findings = run_scripts($run, 2, 1 .. $ncalls / $nstatements);
 is(scalar(@findings), 0, 'no finding') or diag(map { "$_\n" } @findings[ 0 .. ($#findings < 9 ? $#findings : 9) ]);
 diag(summary($run));
 
-# Most of it gets somewhere.
+# Nearly all scripts must run to their ends.
 cmp_ok($run->{calls}, '>=', 0.99 * $ncalls, 'all scripts run to their ends');
 cmp_ok($run->{good}, '>=', 0.2 * $run->{calls}, 'many statements give something');
 cmp_ok($run->{states}{57014} // 0, '<=', 0.05 * $run->{calls}, 'few take too long');
 unlike(slurp_file($node->logfile), qr/refcount leak|reference leak|was not closed|still referenced|TRAP:|PANIC:/,
 	'nothing is left open, and nothing failed but what was said');
 
-# A bug would be seen.
+# The test must notice a bug: a made-up output with one must be a finding.
 my @seen = findings_of($run, 0, "\\warn statement 1\nSELECT 1;\n\\warn statement end\n",
 	"statement 1\npsql:<stdin>:1: ERROR:  XX000: tuple concurrently updated\nstatement end\n", 0);
 is(scalar(@seen), 1, 'XX000 is a finding');

@@ -1,7 +1,7 @@
 # Random problems, each fitted in some thirty ways (RandomFits.pm), whose errors, counts and digits must agree.
 #
-# GPUREG_SEED repeats a run, GPUREG_PROBLEMS says how many there are, and GPUREG_LONG=1 makes them 20,000;
-# script/random-fits does the same against a server that runs.
+# GPUREG_SEED repeats a run, GPUREG_PROBLEMS is their number, and GPUREG_LONG=1 makes 20,000; script/random-fits does
+# the same against a running server.
 use strict;
 use warnings;
 
@@ -20,7 +20,7 @@ my $nproblems = $ENV{GPUREG_PROBLEMS} // ($ENV{GPUREG_LONG} && !$ENV{GPUREG_SANI
 
 diag("GPUREG_SEED=$seed, $nproblems problems");
 
-# Before PostgreSQL 17 a service takes a preloaded library.
+# Before PostgreSQL 17 a service needs a preloaded library.
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',
@@ -37,7 +37,7 @@ is($run->{problems}, $nproblems, 'all problems come to their ends');
 cmp_ok($run->{errors}, '<', 0.6 * $nproblems, 'most problems have a fit');
 survived($node, $pid, 'all of it');
 
-# What doesn't agree would be seen: an answer is changed, of a problem with a fit.
+# The test must notice a disagreement: an answer of a problem with a fit is changed.
 my $number = 1;
 $number++ while draw_problem(1, $number)->{family} ne 'ols';
 my $problem = draw_problem(1, $number);

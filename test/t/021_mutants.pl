@@ -1,4 +1,4 @@
-# The rules by which script/mutate changes the code (test/mutate/Mutants.pm), on a text of a few lines.
+# The rules by which script/mutate changes code (test/mutate/Mutants.pm), applied to a text of a few lines.
 use strict;
 use warnings;
 

@@ -1,7 +1,8 @@
-# Each allocation, temporary file, segment, thread and lock of statements of all kinds fails once (Faults.pm): an error
-# or the right answer, and nothing is left. Wants a library built by make FAULTS=yes, as script/test --faults does.
+# Each allocation, temporary file, segment, thread and lock of statements of all kinds fails once (Faults.pm): the
+# statement must give an error or the right answer, and leave nothing. Needs a library built by make FAULTS=yes, as
+# script/test --faults does.
 #
-# GPUREG_LONG=1 takes more of those of statements that have many.
+# GPUREG_LONG=1 takes more faults of statements that have many.
 use strict;
 use warnings;
 
@@ -14,7 +15,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Before PostgreSQL 17 a service takes a preloaded library.
+# Before PostgreSQL 17 a service needs a preloaded library.
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',

@@ -1,8 +1,8 @@
-# Statements of all kinds are stopped at random moments, their workers and the device service killed (Moments.pm): each
-# answers soon, nothing is left, and what lives fits the same again.
+# Statements of all kinds are stopped at random moments, and their workers and the device service killed (Moments.pm):
+# each must answer soon and leave nothing, and surviving sessions must fit the same again.
 #
-# GPUREG_LONG=1: more moments, of longer statements; script/moments: any number. GPUREG_SEED: the seed, which is
-# printed.
+# GPUREG_LONG=1 takes more moments, of longer statements; script/moments takes any number. GPUREG_SEED is the seed,
+# which is printed.
 use strict;
 use warnings;
 
@@ -18,7 +18,7 @@ use Test::More;
 my $long = $ENV{GPUREG_LONG};
 my $seed = $ENV{GPUREG_SEED} // time % 1_000_000;
 
-# Segments in files of the server's own can be counted while other servers run.
+# Segments as files of this server's own can be counted while other servers run.
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',

@@ -1,9 +1,8 @@
-# Statements of all kinds in servers that are set up in unusual ways, or have little: of memory, of disk for temporary
-# files, of shared memory, or a clock that is set again and again; and on a standby, also while it is promoted. The
-# answers are those of the ordinary server, or a plain error of those expected; the session goes on, and nothing is
-# left.
+# Statements of all kinds in servers with unusual settings, or with little memory, disk for temporary files or shared
+# memory, or a clock that jumps; and on a standby, also while it is promoted. Answers must be those of an ordinary
+# server, or one of the expected errors; the session must go on, and nothing may be left.
 #
-# GPUREG_LONG=1 takes more ways, more limits on memory, and more places where the disk is full.
+# GPUREG_LONG=1 takes more settings, more limits on memory, and more places where the disk is full.
 use strict;
 use warnings;
 
@@ -39,10 +38,10 @@ $node->safe_psql('postgres', q{
 	END$$;});
 
 #
-# What statements answer, and what is left of them
+# Statements' answers, and what they leave
 #
 
-# Sums of rows that workers share out depend, in their last digits, on who took which.
+# True if workers share out rows, so that the last digits of sums depend on their shares.
 sub is_shared_out
 {
 	my ($settings) = @_;
@@ -50,7 +49,7 @@ sub is_shared_out
 	return $settings =~ /max_parallel_workers_per_gather = 2/;
 }
 
-# One statement's output, its error's code, and its messages
+# Returns one statement's output, its error's code, and its messages.
 sub answer
 {
 	my ($psql, $kind) = @_;
@@ -69,7 +68,7 @@ sub answers
 
 my @right;
 
-# The right answer to that kind of statement, or an error with one of these codes ('none': not an error)
+# True for the right answer to statement i, or an error with one of these codes ('none': no error).
 sub is_right
 {
 	my ($i, $codes, $out, $code) = @_;
@@ -86,7 +85,7 @@ sub temporary_files
 	return glob($server->data_dir . '/base/pgsql_tmp/*');
 }
 
-# Workers' processes and temporary files, as text
+# Waits until workers have ended; returns the temporary files that are left, as text.
 sub leavings
 {
 	my ($server) = @_;
@@ -104,7 +103,7 @@ sub session_goes_on
 	is($still, "still here\n", "$name: the session goes on");
 }
 
-# The answers of all kinds in a session, which another thing may be done to first
+# Returns the answers of all kinds in a session. $first, if given, is called with its process id before.
 sub in_session
 {
 	my ($name, $meanwhile) = @_;
@@ -142,7 +141,7 @@ is(scalar(grep { $_->[1] !~ m{\S} } @right), 0, 'ordinary: each statement answer
 # Settings
 #
 
-# The server with these settings, too, and in this environment; what is done there
+# Runs $what in the server with these further settings, in this environment.
 sub with_settings
 {
 	my ($name, $settings, $what, %environment) = @_;
@@ -175,14 +174,14 @@ surround('all parallel, compiled', 'none', "$forced = regress", 'jit = on', 'jit
 	'dynamic_shared_memory_type = sysv');
 if ($long)
 {
-	# without a service no rows are kept, and there are none to fit to
+	# without a service no rows are kept, so there are none to fit to
 	surround('no worker processes', '53000|53400|55000|0A000|42704', 'max_worker_processes = 0');
 	surround('all parallel', 'none', "$forced = on");
 	surround('all inlined', 'none', 'jit = on', 'jit_above_cost = 0', 'jit_inline_above_cost = 0',
 		'jit_optimize_above_cost = 0');
 }
 
-# Huge pages, where the machine has them set aside
+# Huge pages, if the machine has reserved some
 SKIP:
 {
 	my $reserved = -r '/proc/meminfo' && slurp_file('/proc/meminfo') =~ /HugePages_Free:\s+(\d+)/ ? $1 : 0;
@@ -191,7 +190,7 @@ SKIP:
 	surround('huge pages', 'none', 'huge_pages = on', "shared_buffers = '16MB'");
 }
 
-# Caches that are never of use, where the server is built so that it can be asked for: a part, as it takes long
+# Caches that are discarded at every chance, if the server is built for it; some statements only, as this takes long
 SKIP:
 {
 	my $most = $node->safe_psql('postgres', q{SELECT max_val FROM pg_settings WHERE name = 'debug_discard_caches'});
@@ -216,7 +215,7 @@ SKIP:
 	survived($node, $postmaster, 'discarded caches');
 }
 
-# Less and less memory for a session's process than it has, given from outside
+# Limits on a session's memory, set from outside, that leave it less and less
 SKIP:
 {
 	skip 'no prlimit or no /proc', 1 if system('command -v prlimit >/dev/null') != 0 || !-r '/proc/self/statm';
@@ -243,7 +242,7 @@ my $plenty = 1 << 50;
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my $file = "$directory/scarce";
 
-# What the library and the test share; what isn't named stays
+# Sets numbers that the library and the test share, the others unchanged; returns all of them.
 sub scarce
 {
 	my (%changes) = @_;
@@ -268,7 +267,7 @@ sub scarce
 	return \%now;
 }
 
-# The library, made here; why not, where it can't be
+# Builds the library. Returns undef, or the reason why that is impossible.
 sub make_library
 {
 	my $why_not = build_library('scarce', "$directory/scarce.so", '-O2');
@@ -277,7 +276,7 @@ sub make_library
 	return $why_not;
 }
 
-# The server with that library, and with settings; what is done there
+# Runs $what in the server with that library and these settings.
 sub with_little
 {
 	my ($name, $settings, $what) = @_;
@@ -286,7 +285,7 @@ sub with_little
 	scarce(disk_left => $plenty, clock_step_ms => 0, nfailed => 0);
 }
 
-# One kind of statement, with a disk that is full in its midst; returns what is wrong, and how often that was so
+# Runs one kind of statement with a disk that fills up. Returns how often the disk was full, and what was wrong.
 sub fill_disk
 {
 	my ($psql, $i) = @_;
@@ -338,7 +337,7 @@ sub full_disk
 	close_psql($psql);
 }
 
-# Shared memory of which 1 MB is left, beside what the server has for itself: no ring of 2 MB fits.
+# Shared memory of which 1 MB is left, beside the server's own: a ring of 2 MB doesn't fit.
 my $shm_left = 1 << 20;
 my $shm_of_server;
 
@@ -350,7 +349,7 @@ sub small_shm
 
 	compare($node, 'little shared memory', '53100|53200', @got);
 	cmp_ok(scarce()->{nfailed}, '>', 0, 'little shared memory: there was less than was wanted');
-	# from PostgreSQL 17 on sessions and the service find each other by a segment of the server's, of 1 MB
+	# from PostgreSQL 17 on sessions and the service find each other by a segment of 1 MB of the server's
 	cmp_ok(scalar(grep { $_->[2] eq 'none' } @got), '>=', $node->pg_version < 17 ? 30 : 20,
 		'little shared memory: statements that do without');
 	note('little shared memory: ', join ', ', map { "$_->[0] $_->[2]" } grep { $_->[2] ne 'none' } @got);
@@ -358,7 +357,7 @@ sub small_shm
 	compare($node, 'shared memory again', 'none', in_session('shared memory again'));
 }
 
-# Seconds are told of that have passed, whatever the clock says
+# Checks that reported seconds are those that have passed, whatever the clock says.
 sub check_seconds
 {
 	my ($psql) = @_;
@@ -376,7 +375,7 @@ sub check_seconds
 	is(join(' ', @seconds[@wrong]), '', 'a clock that is set: its seconds are right');
 }
 
-# A session that comes while the service is held up for half a second, as on a machine that has much to do
+# Checks a session that starts while the service is stopped for half a second, as on a busy machine.
 sub slow_service
 {
 	my ($service) = @_;
@@ -391,7 +390,7 @@ sub slow_service
 	like($out, qr/^2000\ngpu -1: .*service\n$/, 'a clock that is set: it is waited for');
 }
 
-# Hours forth and back, 500 times a second
+# Checks a clock that jumps by hours, forth and back, 500 times a second.
 sub wrong_clock
 {
 	my $service = 'SELECT service_pid FROM gpu_devices() WHERE service_pid IS NOT NULL';
@@ -403,14 +402,14 @@ sub wrong_clock
 	cmp_ok($elapsed, '<', 60, 'a clock that is set: nothing waits for it');
 	my $psql = open_psql($node, 'clock');
 	check_seconds($psql);
-	# the service is closed when nobody has wanted it for a time, if it keeps no rows
+	# the service ends when nobody has used it for a time, if it keeps no rows
 	psql_says($psql, q{SELECT gpu_forget('kept'); SET gpureg.device = gpu;
 		SELECT n FROM gpu_ols_fit('SELECT y, x1 FROM r');});
 	my ($before) = psql_says($psql, "$service;");
 	like($before, qr/^\d+$/, 'a clock that is set: there is a service');
 	for (1 .. ($before =~ /^\d+$/ ? 30 : 0))
 	{
-		# it looks around once a signal
+		# the service looks around after a signal
 		kill 'HUP', $before + 0;
 		sleep 0.01;
 	}
@@ -440,7 +439,7 @@ SKIP:
 # A standby: statements that read there, and fits that are under way while it is promoted
 #
 
-# Fits of each way that rows take, in sessions of their own; the settings and the query
+# Fits for each of the ways in which rows come, in sessions of their own: the settings and the query
 my $iterated = q{(gpu_logreg_fit('SELECT won, x1, %s FROM r')).coef};
 my @held_up = (
 	[ 'states', 'SET gpureg.device = cpu', q{(gpu_ols_fit('SELECT y, x1, %s FROM r')).coef} ],
@@ -488,7 +487,7 @@ my $psql = open_psql($standby, 'standby');
 psql_says($psql, $kinds_keep);
 compare($standby, 'standby', 'none', answers($psql));
 promote_in_mid_fit($standby);
-# the session of before, with the rows that it kept
+# a session from before the promotion, with the rows that it kept
 compare($standby, 'promoted', 'none', answers($psql));
 session_goes_on($psql, 'promoted');
 my ($stored) = psql_says($psql, q{CREATE TABLE fits AS SELECT gpu_ols_fit('SELECT y, x1, x2 FROM r') AS m;
