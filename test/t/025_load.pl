@@ -1,9 +1,9 @@
 # Eight sessions at once: statements of all kinds, sizes and ways, with cancels, timeouts, terminated sessions and lost
-# clients among them (Load.pm). Each answer is the serial one, no process grows, nothing is left.
+# clients among them (Load.pm). Each answer must be the serial one, no process may grow, and nothing may be left.
 #
-# script/test has 15 minutes on two processors, so here it is 15 seconds over small tables; GPUREG_LONG=1 makes it
-# five minutes and a million rows, and script/load does it for as long as one likes against a server that runs.
-# GPUREG_SEED repeats a run's choices, though not what happens at the same time.
+# script/test has 15 minutes on two processors, so this takes 15 seconds over small tables; GPUREG_LONG=1 takes five
+# minutes and a million rows, and script/load runs for any time against a running server. GPUREG_SEED repeats a run's
+# choices, but not their timing.
 use strict;
 use warnings;
 
@@ -23,12 +23,12 @@ my $long = $ENV{GPUREG_LONG} && !$ENV{GPUREG_SANITIZE};
 my %opt = (sessions => 8, device => on_gpu() ? 'gpu' : 'cpu', seed => $ENV{GPUREG_SEED} // time % 1_000_000,
 	$long ? (seconds => 300, rows => 1_000_000) : (seconds => 15, rows => 10_000));
 
-# Before PostgreSQL 17 a service takes a preloaded library.
+# Before PostgreSQL 17 a service needs a preloaded library.
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'max_connections = 40',
 	'max_worker_processes = 24', 'max_parallel_workers = 8', 'log_min_error_statement = panic', '');
-# so that memory between statements is what is in use
+# makes memory between statements the memory in use
 $ENV{MALLOC_TRIM_THRESHOLD_} = 131072 if !$ENV{GPUREG_SANITIZE};
 $node->start;
 my $pid = postmaster_pid($node);
@@ -45,7 +45,7 @@ unlike(slurp_file($node->logfile), qr/refcount leak|reference leak|was not close
 	'nothing is left open');
 survived($node, $pid, 'all of it');
 
-# What is wrong would be seen: an answer, memory that grows, what is left
+# The test must notice each fault: a wrong answer, memory that grows, leavings.
 my $right = '(ols,"{intercept,x1}",12,1.5,-2.5e-05,{0.25,1e-9},cpu,t)';
 for my $change ([ 'the same', sub { }, 1, 1 ], [ 'a last digit', sub { s/1\.5/1.5000000000000002/ }, 1, 0 ],
 	[ 'the eleventh digit', sub { s/1\.5/1.50000000002/ }, 0, 0 ], [ 'a sign', sub { s/,-2/,2/ }, 0, 0 ],

@@ -1,8 +1,9 @@
-# What is stored is read for ever, and an upgraded extension is a new one: its catalogue, the golden files of released
-# versions, whatever the C library, replicated, and taken to another PostgreSQL by pg_upgrade.
+# Stored values must be readable for ever, and an upgraded extension must be equal to a new one: its catalogue, the
+# golden files of released versions, with another C library, after replication, and after pg_upgrade to another
+# PostgreSQL.
 #
-# GPUREG_UPGRADE_PG_CONFIG: pg_configs of other, later PostgreSQLs with gpureg installed, separated by commas; a cluster
-# is taken from the one that runs the tests to the first of these, from there to the next, and so on.
+# GPUREG_UPGRADE_PG_CONFIG: pg_configs of later PostgreSQLs with gpureg installed, separated by commas; a cluster is
+# upgraded from the server under test to the first of these, from there to the next, and so on.
 use strict;
 use warnings;
 use feature 'state';
@@ -25,7 +26,7 @@ my @tables = qw(stats steps models vectors results);
 my %types = (stats => 's gpu_ols_stats', steps => 's gpu_logreg_step', models => 'm gpu_model', vectors => 'v real[]',
 	results => 'exact text, numbers float8[]');
 
-# psql runs a file; the output
+# Runs a file in psql; returns the output.
 sub run_file
 {
 	my ($node, $db, $file, @arguments) = @_;
@@ -46,7 +47,7 @@ sub contents
 	return scalar <$handle>;
 }
 
-# Those of two strings' lines that the other hasn't
+# Returns the lines of two strings that only one of them has.
 sub differences
 {
 	my ($left, $right) = @_;
@@ -59,8 +60,8 @@ sub differences
 }
 
 #
-# An installation of the test's own, with versions that are made up: links to the server's files, but for its programs,
-# which find the others by where they are themselves.
+# An installation of the test's own, with made-up versions: links to the server's files, and copies of its programs,
+# which find the other files relative to themselves
 #
 
 sub pg_config
@@ -112,7 +113,7 @@ add_version("$current--next", "-- nothing has changed\n");
 add_version("$current--other", 'ALTER FUNCTION gpu_jl_min_dim(bigint, float8) COST 7;' . "\n");
 add_version("$current--silent", 'COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS NULL;' . "\n");
 add_version("$current--open", 'GRANT ALL ON FUNCTION gpu_forget(text) TO pg_monitor;' . "\n");
-# the SQL of released versions, from which there are scripts
+# the SQL of released versions that update scripts start from
 my @scripts = map { /--([^-]+)--([^-]+)\.sql$/ ? [ $1, $2 ] : () } glob "$share/extension/gpureg--*--*.sql";
 my @released = map { /gpureg--(.*)\.sql$/ } glob "$tests/data/released/gpureg--*.sql";
 add_version($_, contents("$tests/data/released/gpureg--$_.sql")) for grep { $_ ne $current } @released;
@@ -126,7 +127,8 @@ $own->start;
 # Catalogues
 #
 
-# catalogue(VERSION, FROM): of a new database where the extension is of this version, at once or by way of another
+# catalogue(VERSION, FROM): returns the catalogue of a new database with the extension at this version, installed
+# directly or updated from another
 sub catalogue
 {
 	my ($version, $from) = @_;
@@ -163,8 +165,8 @@ for my $step (@scripts)
 		"$from updated is what a new one is") if $to eq $current;
 }
 
-# gpu_tidy of 0.1.0 has no column df. It works with the new library, and an update leaves its views, privileges and
-# comment as they are.
+# gpu_tidy of 0.1.0 has no column df. It must work with the new library, and an update must leave its views, privileges
+# and comment alone.
 if (grep { $_ eq '0.1.0' } @released)
 {
 	$own->safe_psql('postgres', 'CREATE DATABASE tidied; CREATE ROLE reader');
@@ -191,7 +193,7 @@ if (grep { $_ eq '0.1.0' } @released)
 # Golden files
 #
 
-# Tables of the golden files' values, from the text or from the binary
+# Creates tables of the golden files' values, from the text or from the binary files.
 sub read_golden
 {
 	my ($node, $db, $form) = @_;
@@ -204,7 +206,7 @@ sub read_golden
 	return @read;
 }
 
-# What the tables hold now is to the byte what the golden files do.
+# Checks that the tables hold the golden files' values to the byte.
 sub is_golden
 {
 	my ($node, $db, $name) = @_;
@@ -224,7 +226,7 @@ sub is_golden
 	}
 }
 
-# ... and give what they gave
+# Checks that functions of the golden values give the golden results.
 sub results_are_golden
 {
 	my ($node, $db, $name) = @_;
@@ -264,7 +266,7 @@ for my $form ('txt', 'bin')
 	results_are_golden($own, "golden_$form", "read as $form");
 }
 
-# Made again on this machine: projections and hashes are what they ever were.
+# Checks that projections and hashes computed on this machine are the golden ones.
 sub written_again
 {
 	my ($node, $db) = @_;
@@ -278,14 +280,14 @@ sub written_again
 my $here = written_again($own, 'again');
 ok(contents("$here/vectors.txt") eq contents("$golden/vectors.txt"), 'the golden vectors again, to the byte');
 
-# The states that no logarithm goes into
+# Removes states whose sums contain logarithms.
 sub sums
 {
 	return join "\n", grep { !/"weights":/ } split /\n/, contents("$_[0]/stats.txt");
 }
 
 #
-# Another C library
+# A C library other than this machine's
 #
 
 SKIP:
@@ -314,8 +316,9 @@ SKIP:
 # Settings
 #
 
-# Every immutable function of the catalogue, called with a few rows of arguments: the same bytes, or the same error,
-# whatever the session's settings. What has an argument or a result of type internal is left out: aggregates call it.
+# Every immutable function of the catalogue, called with a few rows of arguments, must give the same bytes or the same
+# error under any settings. Functions with an argument or result of type internal are left out, as only aggregates call
+# them.
 run_file($own, 'golden_txt', "$tests/data/golden_calls.sql");
 my $answers = $own->safe_psql('golden_txt', q{SELECT count(DISTINCT f),
 	count(DISTINCT f) FILTER (WHERE answer !~ '^error') FROM usual});
@@ -333,7 +336,7 @@ my @settings = ('extra_float_digits = -15', 'extra_float_digits = 3', "DateStyle
 	"gpureg.ring_size = '1MB'; SET gpureg.min_gpu_work = 0; SET gpureg.debug_ring = on; SET gpureg.debug_sinks = 3",
 	'gpureg.device = auto',
 	($own->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query') . ' = on; SET parallel_setup_cost = 0');
-# a locale with a comma for a point, where there is one
+# a locale with a decimal comma, if the machine has one
 my ($comma) = grep { /^(?:de|fr|pl|ru)_/ && /utf-?8$/i } split /\n/, `locale -a 2>/dev/null`;
 push @settings, "lc_numeric = '$comma'" if defined $comma;
 for my $setting (@settings)
@@ -370,7 +373,7 @@ for my $binary ('false', 'true')
 {
 	$publisher->safe_psql('golden', "TRUNCATE stored; INSERT INTO stored $stored_rows") if $binary eq 'true';
 	$subscriber->safe_psql('postgres', "CREATE DATABASE binary_$binary");
-	# other OIDs than the publisher's
+	# the subscriber's types have other OIDs than the publisher's
 	$subscriber->safe_psql("binary_$binary", 'CREATE TYPE first AS (x int); CREATE SCHEMA elsewhere;
 		CREATE EXTENSION gpureg SCHEMA elsewhere');
 	$subscriber->safe_psql("binary_$binary", "SET search_path = public, elsewhere; CREATE TABLE stored ($stored)");
@@ -409,8 +412,8 @@ $_->stop for $publisher, $subscriber;
 # pg_upgrade
 #
 
-# Minor releases of 15 and 17 write the version of a column into its options, of which pg_dump of some 18 doesn't know,
-# so that pg_upgrade fails for any table. The options of the test's own tables go, where that is so.
+# Removes column options of the test's own tables that hold a version. Minor releases of 15 and 17 write such options,
+# which pg_dump of some 18 doesn't know, so that pg_upgrade fails for any table.
 sub forget_column_versions
 {
 	my ($server, @databases) = @_;
@@ -428,7 +431,7 @@ SKIP:
 	skip 'GPUREG_UPGRADE_PG_CONFIG names no other PostgreSQL', 1 if !@others;
 
 	my $old = PostgreSQL::Test::Cluster->new('old');
-	# checksums are the default from 18 on: a cluster goes to one like it
+	# checksums are the default from 18 on, and pg_upgrade needs both clusters alike
 	$old->init(extra => [ '-k' ]);
 	$old->append_conf('postgresql.conf', "gpureg.device = cpu\njit = off");
 	$old->start;

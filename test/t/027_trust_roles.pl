@@ -1,6 +1,6 @@
-# Whose rights and whose names hold: policies, security barriers, columns, SECURITY DEFINER, roles that change,
-# functions and operators of an attacker's that stand before the catalogue's, tickets that are made up. What is a claim
-# of docs/security.md and isn't tested in 010_trust.pl or 018_kept.pl is tested here.
+# Rights and names in the presence of an attacker: policies, security barriers, columns, SECURITY DEFINER, changing
+# roles, an attacker's functions and operators before the catalogue's, and made-up tickets. Tests the claims of
+# docs/security.md that 010_trust.pl and 018_kept.pl don't.
 use strict;
 use warnings;
 
@@ -21,7 +21,7 @@ $node->append_conf('postgresql.conf', join "\n", 'max_worker_processes = 16', 'm
 $node->start;
 my $pid = postmaster_pid($node);
 
-# owner has the extension and its schema; mallory owns a schema of hers; reader may read what mallory may, and more.
+# owner has the extension and its schema; mallory owns a schema; reader may read what mallory may, and more.
 $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE definer LOGIN;
@@ -63,7 +63,7 @@ sub as
 	return wantarray ? ($out, $err) : $out;
 }
 
-# As this role, the script fails with this code, and the session answers afterwards.
+# Checks that the script fails with this code when run by this role, and that the session answers afterwards.
 sub refused
 {
 	my ($role, $sql, $state, $name) = @_;
@@ -74,7 +74,7 @@ sub refused
 	like($out, qr/still here$/, "$name: the session goes on");
 }
 
-# As this role, the script gives this, and no error.
+# Checks that the script gives this result when run by this role, without an error.
 sub gives
 {
 	my ($role, $sql, $expected, $name) = @_;
@@ -85,7 +85,7 @@ sub gives
 	is($out, $expected, $name);
 }
 
-# All that run a query, each as one statement; %s: from what
+# Every function that runs a query, in one statement each; %s: the query's FROM
 my %forms = (
 	gpu_ols_fit => q{SELECT (stats.gpu_ols_fit('SELECT y, x FROM %s')).n},
 	'gpu_ols_fit, formula' => q{SELECT (stats.gpu_ols_fit('SELECT y, x, c::text AS c FROM %s',
@@ -105,12 +105,12 @@ my %forms = (
 	gpu_ols_permute => q{SELECT count(*) * 0 + (SELECT rows FROM stats.gpu_last_run())
 		FROM stats.gpu_ols_permute('SELECT y, x, i FROM %s', 9, 'i')},
 	gpu_ols_rolling => q{SELECT max(row_number) FROM stats.gpu_ols_rolling('SELECT y, x FROM %s ORDER BY i', 50)},
-	# the slope of a square, at a number of rows
+	# the slope of a square, rounded to the number of rows
 	gpu_margins => q{SELECT round(estimate / 2) FROM stats.gpu_margins(
 		stats.gpu_ols_fit('SELECT i * i AS y, i AS x FROM generate_series(1, 9) i', formula => 'y ~ poly(x, 2)'),
 		'SELECT count(*)::float8 AS x FROM %s')},
 	gpu_project_rows => q{SELECT count(*) FROM stats.gpu_project_rows('SELECT i, v FROM %s', 3)},
-	# and aggregates, by a custom scan or without
+	# aggregates, with the custom scan or without
 	gpu_ols_agg => q{SELECT (stats.gpu_ols_agg(y, x)).n FROM %s},
 	gpu_ols_stats_agg => q{SELECT (stats.gpu_ols_solve(stats.gpu_ols_stats_agg(y, x))).n FROM %s},
 	gpu_logreg_step_agg => q{SELECT (stats.gpu_logreg_solve(stats.gpu_logreg_step_agg('{}', won, x))).n FROM %s},
@@ -137,8 +137,8 @@ refused('mallory', 'SELECT gpu_ols_agg(y, x) FROM a.t WHERE secret > 3', '42501'
 refused('mallory', 'SELECT gpu_ols_agg(y, x) FROM a.t GROUP BY secret', '42501', 'likewise in a group');
 survived($node, $pid, 'policies');
 
-# A function that writes down what it is shown sees no row that is not the role's, wherever it stands: in a condition,
-# an argument, a filter, a group. It costs nothing, so that the planner would have it first.
+# A function that records its arguments must see no row that the role may not see, in a condition, an argument, a filter
+# or a group. It costs nothing, so the planner would call it first.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION hers.leak(i int) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 PARALLEL SAFE IMMUTABLE AS $$
 		BEGIN IF i % 10 >= 3 THEN RAISE EXCEPTION 'saw %', i; END IF; RETURN true; END $$;
@@ -158,7 +158,7 @@ my %leaks = (
 		vcov => 'CR1', clusters => '{c}')).n},
 	'in a projection' => q{SELECT count(*) FROM gpu_project_rows(
 		'SELECT i, ARRAY[hers.leak(x, i)]::real[] FROM %s WHERE hers.leak(i)', 3)});
-# the functions do see what is not behind a policy
+# the functions do see rows that no policy hides
 refused('mallory', sprintf($leaks{$_}, 'a.t'), 'P0001', "a leaky function $_ sees a table's rows") for sort keys %leaks;
 for my $name (sort keys %leaks)
 {
@@ -171,13 +171,13 @@ for my $name (sort keys %leaks)
 		}
 	}
 }
-# and where there is one, it was the scan that kept the order
+# under a policy, the custom scan must have kept the order of conditions
 for my $from ('a.guarded WHERE hers.leak(i)', 'a.guarded')
 {
 	like(as('mallory', "EXPLAIN SELECT gpu_ols_agg(y, x) FROM $from"), qr/Custom Scan \(GpuregScan\)/,
 		"$from is read by the custom scan");
 }
-# who may not call an aggregate, may not by the scan
+# a role that may not call an aggregate may not do so by the custom scan
 $node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION stats.gpu_ols_agg(float8, float8[]) FROM public');
 refused('mallory', "SET gpureg.enable_scan = $_; SELECT gpu_ols_agg(y, x) FROM a.t", '42501',
 	"EXECUTE revoked, scan $_")
@@ -189,7 +189,8 @@ survived($node, $pid, 'leaks');
 # SECURITY DEFINER, cursors, subtransactions
 #
 
-# A function of its owner's rights that hands on a text runs it with these, as EXECUTE would; one without does not.
+# A SECURITY DEFINER function that hands on a text must run it with its owner's rights, like EXECUTE; one without must
+# not.
 $node->safe_psql('postgres', q{
 	CREATE SCHEMA d;
 	GRANT USAGE ON SCHEMA d TO public;
@@ -217,7 +218,7 @@ gives('mallory', qq{SELECT d.count('SELECT CASE WHEN current_user = ''definer'' 
 gives('mallory', q{SELECT d.count('SELECT i, i FROM generate_series(1, 40) i'); SELECT current_user,
 	(gpu_ols_fit('SELECT y, x FROM a.guarded')).n}, "40\nmallory|6000", 'and the caller is himself again');
 
-# what a cursor has of one role it has of no other
+# a cursor must not give one role's rows to another
 refused('mallory', q{BEGIN; DECLARE c CURSOR FOR SELECT gpu_ols_fit('SELECT y, x FROM a.guarded')
 	FROM generate_series(1, 3); FETCH 1 FROM c; SET ROLE reader; SAVEPOINT s;
 	SELECT (gpu_ols_fit('SELECT y, x, no FROM a.guarded')).n; ROLLBACK TO s; COMMIT}, '42703', 'a cursor and an error');
@@ -253,7 +254,7 @@ survived($node, $pid, 'SECURITY DEFINER');
 # Names of an attacker's before those of the catalogue
 #
 
-# mallory's schema has what the extension could be thought to call, for every type that rows have; each raises the flag.
+# mallory's schema has everything that the extension might call, for every type of rows; each raises the flag.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION hers.caught() RETURNS void LANGUAGE plpgsql AS $$ BEGIN INSERT INTO hers.seen VALUES (current_user);
 		RAISE EXCEPTION 'caught'; END $$;
@@ -311,7 +312,7 @@ for my $sql ('SELECT 1.0::pg_catalog.float8 + 2.0::pg_catalog.float8', 'SELECT s
 
 	like($err, qr/caught/, "the trap springs: $sql");
 }
-# Statements that name nothing but what is theirs, run by a superuser; the query forms' text too has no operator.
+# Statements whose names are all qualified, run by a superuser; the text of the query forms has no operator, either.
 for my $name (sort grep { !/gpu_(?:ols_cv|ols_boot|ols_permute|ols|margins)$|clusters|gpu_glm_fit/ } keys %forms)
 {
 	my $sql = sprintf($forms{$name}, 'a.guarded') =~ s/::text/::pg_catalog.text/gr;
@@ -344,7 +345,7 @@ survived($node, $pid, 'names');
 # The owner of the schema
 #
 
-# The extension's objects are the bootstrap superuser's: none can be replaced, only have others beside it.
+# The extension's objects belong to the bootstrap superuser: the schema's owner can replace none, only add others.
 for my $statement (
 	q{CREATE OR REPLACE FUNCTION stats.gpu_array_support(internal) RETURNS internal AS 'int4' LANGUAGE internal},
 	q{CREATE OR REPLACE FUNCTION stats.gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
@@ -360,7 +361,7 @@ for my $statement (
 	'ALTER TYPE stats.gpu_ols_stats SET (STORAGE = main)',
 	'ALTER TYPE stats.gpu_ols_stats OWNER TO owner', 'GRANT EXECUTE ON FUNCTION stats.gpu_forget(text) TO mallory')
 {
-	# a GRANT without the right to it is a warning where the right to call is public's
+	# a GRANT without the right to it is only a warning for functions that the public may call
 	my ($out, $err) = as('owner', "$statement; SELECT 'still here'");
 
 	like($err, $statement =~ /^GRANT/ ? qr/42501|^$/ : qr/ERROR:  42501/, "its owner may not: $statement");
@@ -369,11 +370,11 @@ for my $statement (
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'stats'::regnamespace
 	AND (prosecdef OR proconfig IS NOT NULL OR proleakproof OR proowner <> 10)}), '0',
 	'no function has the rights of its owner, settings or is leakproof');
-# Types of his that look like the extension's, and functions over them
+# Types of the schema's owner that look like the extension's, and functions over them
 refused('owner', q{CREATE TYPE stats.fake AS (LIKE stats.gpu_model)}, '42601|42704|42809', 'a type like gpu_model');
 gives('owner', 'CREATE TABLE stats.shape (LIKE stats.gpu_model INCLUDING ALL); SELECT count(*) FROM stats.shape', '0',
 	'a table like it');
-# His schema can get another name, or go to another owner, under sessions that run
+# The owner may rename the schema, or give it away, under running sessions
 my $psql = open_psql($node, 'under_way');
 my ($before) = psql_says($psql, q{SELECT (stats.gpu_ols_fit('SELECT y, x FROM a.t')).n;
 	PREPARE p AS SELECT (stats.gpu_ols_agg(y, x)).n FROM a.t; EXECUTE p; PREPARE q AS
@@ -394,9 +395,8 @@ survived($node, $pid, 'the owner of the schema');
 # Functions of the extension where the server calls them on its own
 #
 
-# An index, a generated column, a constraint, statistics, a policy and a view over the extension's functions;
-# and over a function of mallory's, marked immutable, that runs a query: VACUUM and REINDEX by a superuser run it
-# as mallory.
+# An index, a generated column, a constraint, statistics, a policy and a view over the extension's functions, and over a
+# function of mallory's, marked immutable, that runs a query: VACUUM and REINDEX by a superuser must run it as mallory.
 gives('mallory', q{
 	CREATE TABLE hers.where_called (by text);
 	GRANT INSERT ON hers.where_called TO public;
@@ -439,10 +439,10 @@ is($node->safe_psql('postgres', q{SET enable_seqscan = off; SELECT i FROM hers.e
 survived($node, $pid, 'maintenance');
 
 #
-# Tickets and requests that nobody gave
+# Made-up tickets and requests
 #
 
-# Whatever is in it, and wherever it is handed to: an error. (010_trust.pl has those that are stolen.)
+# Any ticket with any contents, passed to any function, must be an error. (010_trust.pl uses stolen tickets.)
 my @tickets = map { "decode(repeat(md5('$_'), 40), 'hex')" } 1 .. 2;
 @tickets = ("''::bytea", map({ "substr($tickets[0], 1, $_)" } 1 .. 40), @tickets, 'NULL::bytea',
 	map({ "set_byte(decode(repeat('00', $_), 'hex'), 0, 1)" } 20, 24, 28, 32));
@@ -484,8 +484,8 @@ for my $what (q{SELECT gpu_ingest_pass_accum(0, $1, NULL, 1.0::float8, 2.0::floa
 }
 survived($node, $pid, 'tickets');
 
-# Aggregates of a user's own over every function that could be a transition function, grouped, in windows, and with a
-# state to begin with: an answer or the caller's error.
+# A user's own aggregates over every function that could be a transition function, grouped, in windows, and with an
+# initial state: an answer or the caller's error.
 gives('mallory', q{SET statement_timeout = '300s';
 	CREATE TABLE pg_temp.edges (type regtype, value text);
 	INSERT INTO pg_temp.edges

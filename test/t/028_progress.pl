@@ -1,5 +1,5 @@
-# gpu_progress(): what a fit in another session is at, who may see it, and that it goes with the statement; notices.
-# The device service is a stand-in, or a GPU's (GPUREG_TAP_DEVICE, see GpuregTest.pm).
+# gpu_progress(): it must show the state of a fit in another session to those who may see it, and end with the
+# statement; also the notices. The device service is a stand-in, or a GPU's (GPUREG_TAP_DEVICE, see GpuregTest.pm).
 use strict;
 use warnings;
 
@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
 my $seen = 'SELECT function, rows_read, workers, passes, iteration, deviance > 0, rows_per_second > 0, '
   . 'seconds > 0, pid FROM gpu_progress()';
 
-# What is seen once it matches, or what was seen last
+# Waits until the view matches; returns it, or its last contents.
 sub becomes
 {
 	my ($what) = @_;
@@ -44,7 +44,7 @@ sub becomes
 
 is($node->safe_psql('postgres', $seen), '', 'nobody is at anything');
 
-# Rows on each of their ways: through workers' states, a file, the ring, to a service; they grow, and go.
+# Fits for each way of the rows: through workers' states, a file, the ring, to a service; the counts must grow, and end.
 my $reading = 'SELECT gpu_ols_fit($$SELECT y, a, napping(i) FROM rows$$)';
 my $keeping = 'SELECT gpu_logreg_fit($$SELECT won, a, napping(i) FROM rows$$)';
 my @ways = (
@@ -71,7 +71,7 @@ for my $way (@ways)
 	is($node->safe_psql('postgres', $seen), '', "$name: and no longer at it");
 }
 
-# Iterations, and who sees them
+# Iterations, and the roles that may see them
 my $passing = q{SELECT gpu_logreg_fit($$SELECT won, a, b FROM rows$$, solver => 'gd', learning_rate => 1e-9,
 	tol => 1e-300, max_iter => 2000000000)};
 my $session = start_session($node, 'iterating', 'SET ROLE owner', 'SET gpureg.device = cpu',
@@ -89,7 +89,7 @@ $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
 finish_session($session);
 is($node->safe_psql('postgres', $seen), '', 'a session that was terminated is at nothing');
 
-# In its own session, and after each end
+# The session itself, and the view after each statement's end
 is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM gpu_progress();
 	SELECT (gpu_ols_fit('SELECT y, (SELECT count(*) FROM gpu_progress())::int + a FROM rows')).coef IS NOT NULL;
@@ -104,7 +104,7 @@ is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM gpu_progress();
 	COMMIT}), "0\nt\n3\n0\n0\n100000\n0", 'nothing is left by fits that end, fail, or are within others');
 
-# A command of the server's that shows its own progress keeps it.
+# A server's command must keep its own progress report.
 my $copying = start_session($node, 'copying', 'SET max_parallel_workers_per_gather = 0', 'SET gpureg.device = cpu',
 	"COPY (SELECT gpu_ols_fit('SELECT y, a, napping(i) FROM rows WHERE i <= 4000')) TO STDOUT");
 wait_active($node, 'copying', 'gpu_ols_fit');

@@ -1,6 +1,5 @@
-# What a session waits for in the device service, by a stand-in that computes on the CPU, or on a GPU
-# (GPUREG_TAP_DEVICE, see GpuregTest.pm): memory, as much as there is; a block of a ring whose rows nobody takes; and
-# sums of kept rows that leave float8.
+# Sessions that wait in the device service, by a stand-in that computes on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see
+# GpuregTest.pm): for memory; for a block of a ring whose rows nobody takes; and sums of kept rows that exceed float8.
 use strict;
 use warnings;
 
@@ -33,7 +32,7 @@ my $passing = q{SELECT gpu_logreg_fit($$SELECT won, a, b FROM rows$$, solver => 
 	tol => 1e-300, max_iter => 2000000000)};
 
 #
-# How much memory there is: nine tenths of what the device has free. Rows are reserved for as the planner expects them.
+# The service's memory: nine tenths of the device's free memory. Reservations are for the rows that the planner expects.
 #
 $node->safe_psql('postgres', $logit);
 my $free = $node->safe_psql('postgres', 'SELECT memory_free FROM gpu_devices() WHERE service_pid IS NOT NULL');
@@ -52,7 +51,7 @@ for my $case ([ 0.3, 1 ], [ 0.8, 1 ], [ 1.2, 0 ])
 }
 
 #
-# Memory that somebody else has: those who read rows for the service wait for it, with their ring full
+# Memory in use by another session: sessions that read rows for the service wait for it, with their ring full
 #
 $node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_memory = '8MB'; SELECT pg_reload_conf()");
 sleep 0.5;
@@ -68,7 +67,7 @@ for my $way (qw(cancel terminate))
 	my $waiter = start_session($node, $way, $logit);
 	my $backend = wait_active($node, $way, 'gpu_logreg_fit');
 
-	# until nothing moves: the ring has room for a tenth of the rows
+	# waits until nothing moves: the ring has room for a tenth of the rows
 	sleep 1;
 	$node->safe_psql('postgres', "SELECT pg_${way}_backend($backend)");
 	my $started = time;
@@ -86,13 +85,13 @@ is($out, "200000\n", 'and who is patient is served');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET gpureg.service_memory; SELECT pg_reload_conf()');
 
 #
-# Who ends in the midst of what the service computes for it has told it to stop: it is gone at once, and nothing is left
+# A session that ends while the service computes for it: the service must stop at once, and nothing may be left
 #
 my ($from, $reps) = on_gpu() ? ('rows, generate_series(1, 20)', 1_000_000) : ('rows', 100_000);
 my $booting = start_session($node, 'booting', "SET max_parallel_workers_per_gather = 0;
 	SELECT count(*) FROM gpu_ols_boot('SELECT i, y, a, b FROM $from', reps => $reps, key => 'i')");
 my $backend = wait_active($node, 'booting', 'gpu_ols_boot');
-# until the rows are there
+# waits for the rows
 sleep 3;
 my $told = time;
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($backend)");
@@ -105,8 +104,8 @@ ok($node->poll_query_until('postgres',
 	'terminated in a long computation: nothing is left');
 
 #
-# A service that doesn't answer, as one whose driver hangs: who has told it to stop waits for 10 s, and goes. It isn't
-# asked again, until there is an answer for a new connection.
+# A service that doesn't answer, like one whose driver hangs: a session that told it to stop waits for 10 s, and leaves.
+# New sessions must not ask it until it answers a new connection.
 #
 for my $way (qw(cancel terminate))
 {
@@ -128,8 +127,8 @@ for my $way (qw(cancel terminate))
 }
 
 #
-# Folds of kept rows: a session that has some of the memory doesn't wait for more, which it may have itself, or another
-# session that waits likewise
+# Folds of kept rows: a session that has some memory must not wait for more, which may be its own, or that of another
+# session that waits in the same way
 #
 $node->safe_psql('postgres', q{SELECT gpu_keep('folds', 'SELECT y, a, b, i, won FROM rows', true)});
 my $folds = q{SELECT (gpu_enet_fit(kept => 'folds', formula => 'won ~ a + b', folds => 4, family => 'binomial')).n};
@@ -155,8 +154,8 @@ my ($n) = try_sql($node, $folds);
 is($n, '200000', 'folds, with memory enough');
 
 #
-# Many features, and rows that the first ones' shift doesn't suit: the thread that sends them asks for sums that the
-# session has no area for
+# Many features, and rows that the shift chosen first doesn't suit: the thread that sends rows asks for sums for which
+# the session has no area
 #
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION features(i int) RETURNS float8[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
@@ -170,7 +169,7 @@ is($node->safe_psql('postgres', "WITH f AS ($wide AS m) SELECT (m).n, (m).coef[2
 	'many features whose shift changes: the same as on the CPU');
 
 #
-# Sums of kept rows that are no numbers
+# Sums of kept rows that are NaN
 #
 $node->safe_psql('postgres', q{SELECT gpu_keep('wild', 'SELECT y * 1e200 AS y, a, b * 1e200 AS b FROM rows LIMIT 1000')});
 for my $case ([ 'y ~ a', 'y' ], [ 'a ~ b', 'b' ])

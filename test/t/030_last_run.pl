@@ -1,5 +1,5 @@
-# gpu_last_run() of every function: the catalogue is gone over, and each function is either called and then seen there,
-# or in a list of those that leave no record, with the reason. A function that is in neither list fails the test.
+# gpu_last_run() of every function: each function in the catalogue is called and must be seen there, or is in a list of
+# functions that leave no record, with the reason. A function in neither list fails the test.
 use strict;
 use warnings;
 
@@ -26,7 +26,7 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE kept AS SELECT gpu_keep('t', 'SELECT y, a, b, won FROM t') AS n;
 	ANALYZE;});
 
-# What is called, and how many rows and features it is to show
+# Calls, each with the numbers of rows and features that it must show
 my $query = q{'SELECT y, a, b FROM t'};
 my $logit = q{'SELECT won, a, b FROM t'};
 my ($keyed, $keyed_logit) = map { s/a, b/a, b, i/r } $query, $logit;
@@ -86,7 +86,7 @@ my %calls = (
 		[ "SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 't', formula => 'y ~ a + b'), 't')",
 		$rows, 2 ]);
 
-# What leaves the record of the last computation as it is
+# Functions that leave the last computation's record as it is
 my %without = (
 	(map { $_ => 'one vector in, one out' } qw(gpu_project_sparse gpu_project_bits gpu_feature_hash)),
 	(map { $_ => 'one row in, one number out' } qw(gpu_predict gpu_predict_interval gpu_leverage gpu_cv_fold
@@ -96,7 +96,7 @@ my %without = (
 	(map { $_ => 'tells of the session, the server or kept rows' } qw(gpu_last_run gpu_progress gpu_devices gpu_kept
 		gpu_kept_all gpu_forget)));
 
-# Functions for others than users say so in their comments.
+# Functions that users don't call are named as such in their comments.
 my $of_extension = q{FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
 	AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'gpureg'};
 my $is_marked = q{obj_description(p.oid, 'pg_proc') LIKE 'internal: %'};
@@ -128,13 +128,13 @@ for my $function (@functions)
 is(join(' ', sort grep { my $name = $_; !grep { $_ eq $name } @functions } keys %calls, keys %without), '',
 	'all that is listed is in the catalogue');
 
-# Nothing is left by what leaves no record.
+# Functions without a record must leave the last one alone.
 is($node->safe_psql('postgres', q{SELECT gpu_ols(ARRAY[1, 2, 3], ARRAY[1, 2, 4]);
 	SELECT count(gpu_predict(m, a, b)) FROM model, t; SELECT count(*) FROM model, gpu_tidy(m);
 	SELECT count(gpu_project(v, 2)) FROM t; SELECT function FROM gpu_last_run()}) =~ s/.*\n//sr, 'gpu_ols',
 	'what leaves no record');
 
-# Of groups all together, whether alone, with another aggregate, or over and over
+# Calls over groups: the record is of all groups together, whether alone, beside another aggregate, or repeated.
 my $groups = 'SELECT function, rows, features FROM gpu_last_run()';
 is($node->safe_psql('postgres', "SELECT count(m) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM t GROUP BY fold) q;
 	$groups"),
@@ -151,7 +151,7 @@ is($node->safe_psql('postgres', "SELECT gpu_ols_agg(y, a, b) IS NULL FROM t WHER
 is($node->safe_psql('postgres', "SELECT count(m) FROM (SELECT gpu_ols_agg(y, a) OVER (ORDER BY i) AS m FROM t
 	WHERE i <= 4) q; SELECT function, rows FROM gpu_last_run()"), "4\ngpu_ols_agg|10", 'of a window, each frame');
 
-# Where the rows came from, and in how many workers
+# The source of the rows, and the number of workers
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
   . 'SET max_parallel_workers_per_gather = 2; ALTER TABLE t SET (parallel_workers = 2); ';
 my $came = 'SELECT gpu_ols_agg(y, a, b) IS NOT NULL FROM t; SELECT reason, workers FROM gpu_last_run()';
@@ -163,7 +163,7 @@ is($node->safe_psql('postgres', "$parallel $came"), "t\nan aggregate, over a sca
 is($node->safe_psql('postgres', "$parallel SET gpureg.enable_scan = off; $came"),
 	"t\nan aggregate, over the plan's rows|2", 'rows of workers');
 
-# A statement within a function starts when it does, and a fit that fails leaves no pass of its own behind.
+# A statement within a function has a record of its own, and a fit that fails must leave no pass in the record.
 my $inner = $node->safe_psql('postgres', q{
 	DO $$BEGIN PERFORM pg_sleep(0.3); PERFORM gpu_ols_agg(y, a, b) FROM t; END$$;
 	SELECT function, total_seconds < 0.3 FROM gpu_last_run()});

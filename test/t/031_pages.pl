@@ -1,6 +1,6 @@
-# The documentation: what the SQL of the tutorial, the reference and the how-to pages prints is what they show (Pages.pm
-# says how; script/pages --write writes it), so is what README.md and docs/demo.md show of the demo, and
-# docs/reference.md has every function, argument, type and setting.
+# The documentation: the SQL of the tutorial, the reference and the how-to pages must print what these show (see
+# Pages.pm; script/pages --write writes it), and so must the demo what README.md and docs/demo.md show.
+# docs/reference.md must have every function, argument, type and setting.
 use strict;
 use warnings;
 
@@ -46,7 +46,7 @@ SKIP: {
 	is(join("\n\n", @missing), '', 'what README.md shows of it');
 }
 
-# The reference. What isn't meant to be called is named in its paragraph on that.
+# The reference. Functions that users don't call are named in its paragraph on these.
 my $reference = read_page("$root/docs/reference.md");
 my ($internal) = $reference =~ /^(Functions whose names end in .*?)\n\n/ms;
 my $ends = join '|', $internal =~ /`(_\w+)`/g;
@@ -64,14 +64,14 @@ sub members
 	return split /\n/, $said;
 }
 
-# A call that is no signature: those begin lines
+# True if the page has a call of the function that is no signature, which begins a line.
 sub has_example
 {
 	my ($function) = @_;
 	return grep { /^(?!--).*[^\w\n]$function\(/m } @fences;
 }
 
-# What a function's heading, and the one above it, say
+# Returns the text under a function's heading and under the heading above.
 sub section_text
 {
 	my ($function) = @_;
@@ -108,7 +108,7 @@ for my $called (sort keys %named)
 	is($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_proc WHERE proname = '$called'"), 't',
 		"there is a function $called");
 }
-# (PostgreSQL 18 has arrays of theirs among an extension's members.)
+# (PostgreSQL 18 lists arrays of types among an extension's members.)
 like($reference, qr/\b$_\b/, "docs/reference.md has the type $_") for grep { !/^_/ } members('pg_type', 'typname');
 is(join(' ', members('pg_proc', "CASE WHEN obj_description(o.oid, 'pg_proc') IS NULL THEN proname END")), '',
 	'each function has a comment');

@@ -1,6 +1,6 @@
-# A GPU's driver starts threads in whatever process asks it anything. A signal that came to one of them would have the
-# server's handlers run beside the session's own thread, and both lose what the other has set: it has all blocked.
-# The driver here is a stand-in (test/modules/driver.c) that is too old to be of use.
+# A GPU's driver starts threads in any process that calls it. If such a thread received a signal, the server's handlers
+# would run beside the session's own thread, and each would lose the other's changes; so all signals must be blocked in
+# it. The driver here is a stand-in (test/modules/driver.c) that reports itself as too old.
 use strict;
 use warnings;
 

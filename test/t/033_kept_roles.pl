@@ -1,6 +1,6 @@
 # Kept rows of several roles and databases, by a stand-in service that computes on the CPU, or on a GPU
-# (GPUREG_TAP_DEVICE, see GpuregTest.pm): whose rows a name means, what messages tell of others, what one role may take
-# of sets and memory, and how long others wait for it.
+# (GPUREG_TAP_DEVICE, see GpuregTest.pm): whose rows a name means, what messages disclose of other roles, one role's
+# limits on sets and memory, and how long others wait for it.
 use strict;
 use warnings;
 
@@ -37,7 +37,7 @@ $node->safe_psql('postgres', q{
 	ANALYZE;});
 $node->safe_psql('other', 'CREATE EXTENSION gpureg');
 
-# A script as a role, in a session of a superuser's
+# Runs a script as a role, in a superuser's session.
 sub as
 {
 	my ($role, $sql, %opt) = @_;
@@ -45,7 +45,7 @@ sub as
 	return try_sql($node, 'SET SESSION AUTHORIZATION "' . ($role =~ s/"/""/gr) . "\";\n$sql", %opt);
 }
 
-# The script's SQLSTATE as a role
+# Checks the script's SQLSTATE when run by a role.
 sub state_is
 {
 	my ($role, $sql, $state, $name, %opt) = @_;
@@ -56,7 +56,7 @@ sub state_is
 	return $err;
 }
 
-# Rows whose slope tells who has kept them
+# Returns a statement that keeps rows whose slope shows which role has kept them.
 sub keeping
 {
 	my ($reference, $slope, $more) = @_;
@@ -72,7 +72,7 @@ sub slope
 	  . ", formula => 'y ~ x')).coef[2]::numeric, 6)::float8";
 }
 
-# So many bytes are given out, soon
+# Checks that soon $bytes are reserved.
 sub reserved_becomes
 {
 	my ($what, $name) = @_;
@@ -88,7 +88,7 @@ sub set_memory
 	sleep 0.5;
 }
 
-# All sets of both databases go.
+# Forgets all sets of both databases.
 sub forget_all
 {
 	$node->safe_psql($_, q{SELECT gpu_forget(format('%I.%I', owner, name)) FROM gpu_kept()}) for qw(postgres other);
@@ -136,7 +136,7 @@ my @said = map { (as('bob', "SELECT gpu_ols_fit(kept => 'alice.$_')"))[1] } qw(s
 s/nothing/sales/g for @said;
 is($said[0], $said[1], 'of rows that are there it is told what is told of none');
 
-# wherever kept rows are taken
+# every function that takes kept rows
 $node->safe_psql('postgres', q{SELECT gpu_forget('sales')});
 for my $call (
 	q{gpu_ols_fit(kept => %, formula => 'y ~ x')}, q{gpu_logreg_fit(kept => %, formula => 'won ~ x')},
@@ -158,7 +158,7 @@ for my $call (
 	state_is('bob', $sql =~ s/%/'alice.sales'/r, '42501', "$name: without privileges");
 }
 
-# membership, as ever
+# membership of roles, as for tables
 $node->safe_psql('postgres', 'GRANT alice TO bob');
 like(state_is('bob', slope('sales'), '42704', 'a member has names of its own'), qr/HINT: .*alice\.sales/,
 	'and is told');
@@ -170,7 +170,7 @@ is((as('bob', 'SET ROLE alice; ' . keeping('alice.more', 4) . q{; RESET ROLE;
 $node->safe_psql('postgres', 'REVOKE alice FROM bob; CREATE ROLE noinherit NOINHERIT; GRANT alice TO noinherit');
 state_is('noinherit', slope('alice.sales'), '42501', 'who does not inherit has to take the role');
 
-# functions with their owner's rights
+# functions that run with their owner's rights
 $node->safe_psql('postgres', keeping('sales', 2) . q{;
 	CREATE SCHEMA of_alice AUTHORIZATION alice;
 	SET ROLE alice;
@@ -185,7 +185,7 @@ is($node->safe_psql('postgres', $slopes), '8|2', q{and not a superuser's, who ca
 state_is('postgres', q{SELECT of_alice.slope('postgres.sales')}, '42501', 'which the definer may not use');
 forget_all();
 
-# quotes, dots, case
+# names with quotes, dots, upper case
 my %name = ('a.b' => '"a.b"', 'q"x' => '"q""x"', 'with space' => 'with space', T => 'T', t => 't', '"' => '""""',
 	'.' => '"."', 'select' => 'select', "it's" => "it's", "\x{e9}t\x{e9}" => "\x{e9}t\x{e9}", ('x' x 63) => 'x' x 63);
 my $k = 0;
@@ -230,7 +230,8 @@ for my $way ('SELECT count(*) FROM gpu_kept()', keeping('next', 1) . q{; SELECT 
 	reserved_becomes('0', 'and go with ' . substr($way, 0, 30));
 }
 
-# A role that is created while a statement runs, and keeps rows: these stay when that statement lists what is kept.
+# A role that is created while a statement runs, and keeps rows: listing the kept rows in that statement must not drop
+# them.
 my $lister = start_session($node, 'lister', 'SELECT pg_sleep(3), (SELECT count(*) FROM gpu_kept() WHERE pg_sleep(0)
 	IS NOT NULL)', q{DO $$BEGIN PERFORM 1 FROM pg_roles; PERFORM pg_sleep(2); PERFORM count(*) FROM gpu_kept(); END$$});
 wait_active($node, 'lister', 'pg_sleep');
@@ -240,7 +241,7 @@ finish_session($lister);
 is((as('erin', slope('new') . q{; SELECT gpu_forget('new')}))[0], "6\nt", 'which a statement of before leaves');
 
 #
-# How many sets
+# Limits on the number of sets
 #
 sub many { return "SELECT sum(gpu_keep('$_[0]' || k, 'SELECT i AS y, i AS x FROM generate_series(1, 9) i'))
 	FROM generate_series(1, $_[1]) k"; }
@@ -264,7 +265,7 @@ $node->safe_psql('postgres', 'ALTER ROLE alice RESET gpureg.kept_sets_per_role')
 forget_all();
 
 #
-# How much memory
+# Limits on memory
 #
 sub large { my ($name, $kb, $more) = @_; return "SELECT gpu_keep('$name', 'SELECT i AS y, " . ($more // 'i')
 	. " AS x FROM generate_series(1, " . $kb * 64 . ") i', true)"; }
@@ -282,7 +283,7 @@ forget_all();
 reserved_becomes('0', 'all of it is given back');
 is($node->safe_psql('postgres', large('a', 6000)), '384000', 'a superuser may have more');
 forget_all();
-# what is on its way counts
+# rows on their way count, too
 my $keeping = start_session($node, 'keeping', 'SET SESSION AUTHORIZATION alice',
 	large('slow', 4000, 'napping(i, 200000)'));
 wait_active($node, 'keeping', 'gpu_keep');
@@ -293,7 +294,7 @@ state_is('alice', large('b', 2600), '53400', 'and which counts');
 is((as('bob', large('b', 3800)))[0], '243200', 'for that role alone');
 
 #
-# Memory that rows on their way have: nobody waits for it
+# Memory of rows on their way: nobody waits for it
 #
 my $logit = q{SELECT (gpu_logreg_fit('SELECT i % 3 = 0, i, i % 7 FROM generate_series(1, 200000) i')).n};
 my ($took, @answer) = seconds(sub { try_sql($node, "SET statement_timeout = '20s'; $logit") });
@@ -312,7 +313,7 @@ forget_all();
 reserved_becomes('0', 'nothing is left of them');
 
 #
-# Memory that computations have: others wait for it as long as gpureg.service_wait says
+# Memory of computations: others wait for it for gpureg.service_wait
 #
 $node->safe_psql('postgres', large('k', 2000));
 my $holder = start_session($node, 'holder', q{SELECT gpu_logreg_fit('SELECT i % 3 = 0, i, napping(i, 150000) FROM

@@ -1,9 +1,9 @@
-# The library is replaced while the server runs: sessions with another build than the one that made the shared memory
-# run without the device service and say so, and those of the old build keep their rows.
+# The library is replaced while the server runs: sessions with another build than that of the shared memory must run
+# without the device service and report it, and sessions of the old build must keep their rows.
 #
-# Up to PostgreSQL 16 the service needs the library preloaded, so that all processes have the same one; there a module
-# pretends to be another build. From 17 on two builds are tried, of which one is the other with another identity; or
-# GPUREG_OTHER_LIBRARY names the new one's file.
+# Up to PostgreSQL 16 the service needs the library preloaded, so all processes have the same one; there a module
+# pretends to be another build. From 17 on two builds are used, one of which is a copy of the other with another
+# identity; GPUREG_OTHER_LIBRARY names a file to use as the new one.
 use strict;
 use warnings;
 
@@ -31,8 +31,8 @@ my $kept = q{SELECT round(((gpu_ols_fit(kept => 'rows', formula => 'y ~ a + b'))
 my $coef;
 my $restart = qr/without the device service: .*restart the server/;
 
-# A session of another build than the shared memory's: fits work and say why they have no service; kept rows are errors
-# that say what to do.
+# Checks a session of another build than the shared memory's: fits must work and give the reason why they have no
+# service; kept rows must be errors with a hint.
 sub runs_without_service
 {
 	my ($whose) = @_;
@@ -104,7 +104,7 @@ install($new);
 runs_without_service('a new build');
 is((psql_says($session, "$kept;"))[0], "$coef\n", 'the old session still has its kept rows');
 
-# The service's process ends: the next one would have the new library.
+# Ends the service's process, after which a new one would have the new library.
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE backend_type = 'gpureg device service'});
 seconds_until(sub { 0 + service_processes(postmaster_pid($node)) }, qr/^0$/);

@@ -1,4 +1,5 @@
-# Filters of kept rows beside SQL's WHERE: 3,000 random ones, or GPUREG_FILTERS; GPUREG_SEED. See RandomFilters.pm.
+# Filters of kept rows against SQL's WHERE: 3,000 random ones, or GPUREG_FILTERS of them; GPUREG_SEED. See
+# RandomFilters.pm.
 use strict;
 use warnings;
 
@@ -28,7 +29,7 @@ note(filters_summary(\%counts));
 cmp_ok($counts{same} // 0, '>', $nfilters / 4, 'many take some rows');
 cmp_ok($counts{rejected} // 0, '<', $nfilters / 2, 'most are not rejected');
 
-# By hand: what takes which rows, or why not
+# Filters written by hand, with the rows that they keep, or the error
 for my $case (
 	[ 'rounded', 'l = 9007199254740993', '22003' ], [ 'rounded', '9007199254740993 > l', '22003' ],
 	[ 'rounded', 'd > 0.5', '22003' ], [ 'rounded', "u = 'a'", '42804' ], [ 'exact', "e = 'none'", '22P02' ],

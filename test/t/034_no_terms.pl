@@ -1,5 +1,6 @@
-# Models all of whose terms are aliased, over kept rows, on the CPU or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm):
-# the same as over their query, and the service and the server live on. test/sql/no_terms.sql has more of the query's.
+# Models whose terms are all aliased, over kept rows, on the CPU or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm):
+# results must be those of the query, and the service and the server must survive. test/sql/no_terms.sql has more
+# queries.
 use strict;
 use warnings;
 
@@ -25,7 +26,7 @@ $node->safe_psql('postgres', "CREATE EXTENSION gpureg; CREATE TABLE t AS $query;
 my $service = $node->safe_psql('postgres', 'SELECT service_pid FROM gpu_devices() WHERE service_pid IS NOT NULL');
 like($service, qr/^\d+$/, 'rows are kept in a service');
 
-# The statement over the rows that are kept, and over the query: one result, or one error
+# Checks that a statement gives one result, or one error, over the kept rows and over the query.
 sub same
 {
 	my ($call, $want, $name) = @_;

@@ -12,7 +12,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-# before PostgreSQL 17 a service takes a preloaded library
+# before PostgreSQL 17 a service needs a preloaded library
 $node->append_conf('postgresql.conf', join "\n",
 	$node->pg_version < 17 ? "shared_preload_libraries = 'gpureg'" : '', 'jit = off',
 	'gpureg.device = ' . (on_gpu() ? 'gpu' : 'cpu'), '');

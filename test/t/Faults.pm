@@ -1,5 +1,5 @@
-# Makes allocations of statements fail, in the session and its workers or in the device service, in a library that
-# make FAULTS=yes has built (test/faults/faults.h): for 022_faults.pl and script/faults.
+# Makes allocations of statements fail, in the session and its workers or in the device service, with a library built by
+# make FAULTS=yes (test/faults/faults.h): for 022_faults.pl and script/faults.
 package Faults;
 
 use strict;
@@ -20,11 +20,11 @@ sub run_script
 	return psql(connstr => $connstr, script => $script, seconds => 300);
 }
 
-# What there must be none of: computations and memory of sessions in the service, temporary files, workers
+# Leavings: computations and memory of sessions in the service, temporary files, workers
 my $left = q{SELECT concat_ws(' ', (SELECT sum(computations) FROM gpu_devices() WHERE service_pid IS NOT NULL),
 	(SELECT count(*) FROM pg_ls_tmpdir()),
 	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'));};
-# What the service does when it starts
+# The service's start as a statement
 my @start = ('service start', '', q{SELECT count(pg_terminate_backend(pid, 5000)) < 0 FROM pg_stat_activity
 		WHERE backend_type = 'gpureg device service';
 	SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM r')).coef});
@@ -40,11 +40,11 @@ sub answer_of
 	return $out;
 }
 
-# Calls of n from .. to with steps; true if the statement ended before its fault's turn
+# Runs a statement with each of these faults. Returns true if the statement ended before its fault's turn.
 sub try_faults
 {
 	my ($name, $settings, $statement, $right, @numbers) = @_;
-	# a service that has ended has no rows any more
+	# a service that was lost has no rows, so they are kept again
 	my $keep = $setting =~ /service/ && $statement =~ /'kept'/ ? "\\o /dev/null\n$kinds_keep\n\\o\n" : '';
 	my $script = "$settings\n$statement;\n\\echo \@bytes\n$bytes\n" . join '', map {
 		"${keep}SET $setting = $_;\n\\echo \@begin $_\n$statement;\n\\echo \@end $_ :SQLSTATE\n"
@@ -68,7 +68,7 @@ sub try_faults
 			push @findings, "$name, n = $n: another answer\n  $right  $text" if !is_same_answer($text, $right);
 			$through = 1 if $left > 0;
 		}
-		# rows are gone with the service that had them
+		# kept rows are lost with their service
 		elsif ($n == 0 || $state !~ /^(?:53200|53000|53400|54000|58000|55000)$/ && !($keep && $state eq '42704'))
 		{
 			push @findings, "$name, n = $n: SQLSTATE $state";
@@ -82,14 +82,14 @@ sub try_faults
 	return $through || $status || $out !~ /^\@done$/m;
 }
 
-# Is the library built so?
+# True if the library is built with FAULTS=yes.
 sub can_fault
 {
 	($connstr) = @_;
 	return answer_of('', 'CREATE EXTENSION IF NOT EXISTS gpureg; SET gpureg.debug_fault = 0; SELECT 1') eq "1\n";
 }
 
-# All n of a statement's up to every are taken, and of those beyond one in twenty.
+# Tries a statement with every fault up to number $every, and with one in twenty of the later ones.
 sub try_statement
 {
 	my ($name, $settings, $query, $every) = @_;
@@ -107,7 +107,7 @@ sub try_statement
 		last if try_faults($name, $settings, $query, $right, map { $n + $_ * $step } 0 .. 49);
 		$n += 50 * $step;
 	}
-	# until a server that was lost is back
+	# waits for a server that was lost
 	for (1 .. 100)
 	{
 		last if answer_of('', 'SELECT 1') eq "1\n";
@@ -118,9 +118,9 @@ sub try_statement
 	run_script($kinds_keep);
 }
 
-# In an empty database. every: see try_statement(); only: a pattern of statements' names; tell: called with a line for
-# each, and what was found; service: in the device service, which then has all statements that it can have. A line of
-# counts, and what was found, as texts
+# Runs in an empty database. every: see try_statement(); only: a pattern of statements' names; tell: called with a line
+# for each statement, and for each finding; service: faults are in the device service, which then runs every statement
+# that it can. Returns a line of counts, and the findings as texts.
 sub run_faults
 {
 	my ($database, %opt) = @_;

@@ -1,8 +1,8 @@
-# What the TAP tests share.
+# Shared by the TAP tests.
 #
-# A device service is a stand-in that computes on the CPU, so that its tests need no GPU. With GPUREG_TAP_DEVICE=gpu in
-# the environment it is that of this machine's GPU, in the same tests; script/verify-gpu runs them so. A test takes
-# service_conf() or service_settings() for either, and asks on_gpu() where the two differ.
+# The device service is a stand-in that computes on the CPU, so its tests need no GPU. With GPUREG_TAP_DEVICE=gpu in the
+# environment it is this machine's GPU's, in the same tests; script/verify-gpu runs them so. A test uses service_conf()
+# or service_settings() for either, and asks on_gpu() where the two differ.
 package GpuregTest;
 
 use strict;
@@ -22,12 +22,12 @@ our @EXPORT = qw($prompt start_node try_sql sqlstate error_is start_session wait
   build_module build_library on_gpu service_conf service_settings $service_device service_processes is_as_on_cpu
   relative_difference postmaster_pid survived create_process_kb);
 
-# Seconds within which what is canceled has ended, with what psql needs to start, beside other suites. What is canceled
-# would take minutes.
+# Seconds within which canceled work must have ended, with the time that psql needs to start beside other suites.
+# Without a cancel the work would take minutes.
 our $prompt = 5;
 
-# Sources of test/modules as a library for the server that runs the tests: its file; or undef, and why there is none.
-# A copy of PostgreSQL may have a pg_config that knows no headers, and the next one in PATH may be another version's.
+# Builds sources of test/modules as a library for the server under test. Returns its file; or undef, and the reason. A
+# copy of PostgreSQL may have a pg_config that knows no headers, and the next one in PATH may be another version's.
 sub build_module
 {
 	my @names = @_;
@@ -47,8 +47,8 @@ sub build_module
 	return $module;
 }
 
-# A source of test/modules, without PostgreSQL's headers, as a library for LD_PRELOAD or LD_LIBRARY_PATH; undef, or why
-# there is none.
+# Builds a source of test/modules, without PostgreSQL's headers, as a library for LD_PRELOAD or LD_LIBRARY_PATH. Returns
+# undef, or the reason why that is impossible.
 sub build_library
 {
 	my ($name, $file, @flags) = @_;
@@ -68,15 +68,16 @@ sub on_gpu
 	return ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu';
 }
 
-# Lines of configuration by which gpureg.device = gpu has a device service; the same for a session of a superuser
+# Settings with which gpureg.device = gpu has a device service: lines of configuration, or statements for a superuser's
+# session
 sub service_conf { return 'gpureg.debug_service = ' . (on_gpu() ? 'off' : 'on'); }
 sub service_settings { return on_gpu() ? '' : 'SET gpureg.debug_service = on;'; }
 
-# The device that gpu_last_run() and models name then
+# The name of that device in gpu_last_run() and in models
 our $service_device =
   on_gpu() ? qr/gpu \d+: (?!the CPU)[^|]*, device service/ : qr/gpu -1: the CPU in place of a GPU, device service/;
 
-# There a statement that fails is a failed check, and the test goes on, for some of them: machines with a GPU are dear.
+# On a GPU some statements that fail are failed checks, and the test goes on, since machines with a GPU are expensive.
 if (on_gpu())
 {
 	my $safe_psql = \&PostgreSQL::Test::Cluster::safe_psql;
@@ -95,7 +96,7 @@ if (on_gpu())
 	};
 }
 
-# A running server with the extension in database postgres.
+# Starts a server with the extension in database postgres.
 sub start_node
 {
 	my ($name, @conf) = @_;
@@ -108,7 +109,7 @@ sub start_node
 	return $node;
 }
 
-# Runs a script to its end whatever fails in it; returns its output and its messages, which carry SQLSTATEs.
+# Runs a script to its end whatever fails in it; returns its output and its messages, which have SQLSTATEs.
 sub try_sql
 {
 	my ($node, $sql, %opt) = @_;
@@ -119,7 +120,7 @@ sub try_sql
 	return ($out, $err);
 }
 
-# The first error's code, or 'none'.
+# Returns the first error's code, or 'none'.
 sub sqlstate
 {
 	my ($messages) = @_;
@@ -127,7 +128,7 @@ sub sqlstate
 	return $messages =~ /(?:ERROR|FATAL|PANIC):\s+([0-9A-Z]{5}):/ ? $1 : 'none';
 }
 
-# The script fails with this code, and the session answers afterwards.
+# Checks that the script fails with this code, and that the session answers afterwards.
 sub error_is
 {
 	my ($node, $sql, $state, $name, %opt) = @_;
@@ -139,8 +140,8 @@ sub error_is
 	return $err;
 }
 
-# A psql of its own, which runs while the test does other things; each statement is sent by itself.
-# (background_psql() isn't the same in all minor versions.)
+# Starts a psql that runs while the test does other things; each statement is sent by itself. (background_psql() differs
+# between minor versions.)
 sub start_session
 {
 	my ($node, $name, @statements) = @_;
@@ -152,7 +153,7 @@ sub start_session
 	return $session;
 }
 
-# Waits until the session's statement that looks like $pattern runs; returns its backend's process id.
+# Waits until the session runs a statement like $pattern; returns its backend's process id.
 sub wait_active
 {
 	my ($node, $name, $pattern) = @_;
@@ -175,7 +176,7 @@ sub finish_session
 	return ($session->{out}, $session->{err});
 }
 
-# A psql that stays, for many small scripts: starting one costs more than most of these.
+# Opens a psql for many small scripts, as starting one costs more than most of these.
 sub open_psql
 {
 	my ($node, $name) = @_;
@@ -210,7 +211,7 @@ sub close_psql
 	$psql->{run}->finish;
 }
 
-# How long it takes to run $what, and what that returns.
+# Runs $what; returns the seconds that took, and its result.
 sub seconds
 {
 	my ($what) = @_;
@@ -220,9 +221,9 @@ sub seconds
 	return (time - $started, @result);
 }
 
-# Waits until $look gives what is like $what; how long that took, s, or 'inf' after ten seconds. On a GPU it is the time
-# until that was asked for: gpu_devices() sees what services do first, and then opens the GPU to list it, which takes
-# longer than a service may take to let something go.
+# Waits until $look's result is like $what; returns the seconds that took, or 'inf' after ten. On a GPU this is the time
+# until the result was asked for: gpu_devices() reads the services' state first, and then opens the GPU to list it,
+# which takes longer than a service may take to release something.
 sub seconds_until
 {
 	my ($look, $what) = @_;
@@ -238,7 +239,7 @@ sub seconds_until
 	return 'inf';
 }
 
-# The server's device services, as /proc names its processes
+# Returns the server's device services, by the titles of its processes in /proc.
 sub service_processes
 {
 	my ($postmaster) = @_;
@@ -248,7 +249,7 @@ sub service_processes
 	  glob '/proc/[0-9]*';
 }
 
-# What a service gave is what the CPU gives: to the bit where it computes on the CPU, else in these digits.
+# Checks that a service's result is the CPU's: to the bit if the service computes on the CPU, else in these digits.
 sub is_as_on_cpu
 {
 	my ($got, $expected, $name, $digits) = @_;
@@ -258,8 +259,8 @@ sub is_as_on_cpu
 	cmp_ok(relative_difference($got, $expected), '<=', $digits // 1e-13, $name) or diag("$got\n$expected");
 }
 
-# The largest relative difference of two lists of numbers given as text; NULLs must match. @least: what is relative to
-# no less.
+# Returns the largest relative difference of two lists of numbers given as text; NULLs must match. @least: the least
+# magnitudes that differences are relative to.
 sub relative_difference
 {
 	my ($left, $right, @least) = @_;
@@ -288,7 +289,7 @@ sub postmaster_pid
 	return (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 }
 
-# No process of the server died, and the server is the one it was.
+# Checks that no process of the server died, and that the server was not restarted.
 sub survived
 {
 	my ($node, $pid, $name) = @_;
@@ -299,7 +300,7 @@ sub survived
 	unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP:/, "$name: nothing crashed");
 }
 
-# process_kb('VmHWM') in SQL: a line of the backend's own /proc/self/status, in kB.
+# Creates process_kb('VmHWM') in SQL, which returns a line of the backend's /proc/self/status in kB.
 sub create_process_kb
 {
 	my ($node) = @_;

@@ -16,20 +16,20 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(run_load load_record is_same_answer);
 
-# What a statement may take, s, beside many others, before it counts as one that hangs
+# Seconds that a statement may take beside many others before it counts as hanging
 my $patience = 600;
-# Statements that are under way at the end are waited for; of those that still are after so many seconds it is told
+# Seconds after the end until statements that still run are reported; they are waited for
 my $late_after = 20;
 
-# Of statements: how many have a timeout, lose their client, or are a session's last; and once in how many a session
-# tells what its memory contexts have
+# Shares of statements that have a timeout, lose their client, or are a session's last
 my %often = (timeout => 0.06, lost => 0.01, leave => 0.02);
 my $contexts_every = 20;
 
-# Between two cancels, and of those the share that ends a session
+# Seconds between two cancels, and the share of them that end a session
 my ($cancel_every, $terminate_share) = (0.4, 0.1);
 
-# opt: connstr, sessions, seconds, seed, device, rows, pause, tell. A line of counts, and what was found, as texts
+# Runs a load. opt: connstr, sessions, seconds, seed, device, rows, pause, tell. Returns a line of counts, and the
+# findings as texts.
 sub run_load
 {
 	my $run = { pause => 0, dir => tempdir('gpureg_load_XXXXXX', TMPDIR => 1, CLEANUP => 1), findings => [], @_ };
@@ -60,7 +60,7 @@ sub control
 	return $client;
 }
 
-# Sessions of even numbers stay connected, so that their memory is seen over the whole time; the others are also
+# True for even sessions, which stay connected, so that their memory is seen over the whole time; the others are also
 # terminated, lose their clients, and connect again.
 sub is_steady
 {
@@ -70,11 +70,11 @@ sub is_steady
 }
 
 #
-# Before
+# Before the load
 #
 
-# A server that has had a service has a list of them in shared memory until it ends, some 6 MB from PostgreSQL 17 on,
-# and a connection may have a context on the GPU: neither is to count as left over.
+# Uses a service once. Afterwards the server has a list of services in shared memory until it ends, some 6 MB from
+# PostgreSQL 17 on, and a connection may have a context on the GPU: neither must count as left over.
 sub first_use
 {
 	my ($run) = @_;
@@ -82,11 +82,11 @@ sub first_use
 
 	$run->{gpu} = $run->{device} ne 'cpu' && has_gpu();
 	die "There is no GPU.\n" if $run->{device} eq 'gpu' && !$run->{gpu};
-	# large tables are read from their first row on, whoever else reads them
+	# large tables are read from their first row on, even if others read them
 	$run->{prologue} = "RESET ALL;\nSET synchronize_seqscans = off;\n"
 	  . ($run->{gpu} ? '' : "SET gpureg.debug_service = on;\n");
 	ask($client, 'CREATE EXTENSION IF NOT EXISTS gpureg;');
-	# an error where there is no device
+	# an error without a device
 	say_to($client, "$run->{prologue}SET gpureg.device = gpu; SELECT gpu_ols_fit('SELECT i % 3 AS y, i FROM "
 		. "generate_series(1, 9) i');");
 	hear($client, $patience);
@@ -117,7 +117,7 @@ sub prepare
 	ask($control, load_roles());
 }
 
-# Is there a device, and a service?
+# Finds out whether there is a device, and a service.
 sub find_ways
 {
 	my ($run, $client) = @_;
@@ -133,8 +133,8 @@ sub find_ways
 	$run->{tell}->("no $_: its statements are left out") for grep { !$run->{has}{$_} } sort keys %{ $run->{has} };
 }
 
-# Every statement, with what one session gets for it, and how long that takes. Those that take more than a thirtieth
-# of the time are left out, and large ones of which that is to be expected, as they take long with a tenth of the rows.
+# Runs every statement in one session, and keeps its answer and time. Statements that take more than a thirtieth of the
+# time are left out, and so are large ones that are expected to, as they take long with a tenth of the rows.
 sub serial_answers
 {
 	my ($run, $client) = @_;
@@ -154,7 +154,7 @@ sub serial_answers
 		my ($out, $err, $ended) = hear($client, $patience);
 		$cost{$kind} = time - $started;
 		die item_name($item) . ": $err$ended\n" if $ended;
-		# the same time for each, but that the smallest would be nearly all
+		# equal time for each statement, except that the smallest get less
 		@$item{qw(answer state weight)} = ($out, state_of($err), 1 / ($cost{$kind} + 0.02));
 		$item->{cost} = $cost{$kind};
 		if (($item->{name} =~ /^fails/ xor $item->{state} ne '00000') || $item->{state} eq 'XX000')
@@ -187,7 +187,7 @@ sub item_script
 	  ($item->{text} =~ s/%k/load_$k/gr) . ';';
 }
 
-# The first error's code
+# Returns the first error's code.
 sub state_of
 {
 	my ($messages) = @_;
@@ -196,10 +196,10 @@ sub state_of
 }
 
 #
-# Under load
+# The load
 #
 
-# A process of its own for each session, one that cancels, one that watches
+# Runs the load: a process per session, one that cancels, and one that watches memory.
 sub under_load
 {
 	my ($run) = @_;
@@ -232,8 +232,8 @@ sub under_load
 	waitpid $_, 0 for @others;
 }
 
-# Sessions that have not come to their end, what they and their workers wait for, and where in the kernel the threads of
-# each process are, as far as that can be seen
+# Describes sessions that have not ended: what they and their workers wait for, and, if visible, where in the kernel the
+# threads of each process are.
 sub who_is_left
 {
 	my ($run) = @_;
@@ -267,11 +267,11 @@ sub child
 	$to->autoflush(1);
 	eval { $what->($to); 1 } or print $to "F $name: " . ($@ =~ s/\n/ /gr) . "\n";
 	close $to;
-	# what the parent would do at its end isn't the child's
+	# a child must not run its parent's END blocks
 	POSIX::_exit(0);
 }
 
-# Cancels statements, and ends sessions that aren't steady
+# Cancels statements, and terminates sessions that aren't steady.
 sub cancel_some
 {
 	my ($run, $to) = @_;
@@ -291,8 +291,8 @@ sub cancel_some
 	close_client($client);
 }
 
-# Lines of what was done: seconds, number of the statement, what became of it, the time it took, the backend, and the
-# memory that it has between statements, kB
+# Runs a session. Writes a line per statement: seconds, number of the statement, its end, the time it took, the backend,
+# and the backend's memory between statements in kB.
 sub session
 {
 	my ($run, $k, $to) = @_;
@@ -322,7 +322,7 @@ sub session
 			if ($bytes) { printf $to "C %.2f %d %d\n", time - $run->{started}, $client->{pid}, $bytes; }
 			elsif (!defined $bytes)
 			{
-				# it was ended meanwhile
+				# the session was terminated in the meantime
 				kill_client($client);
 				undef $client;
 				print $to "D\n";
@@ -338,13 +338,13 @@ sub connect_session
 	my ($run, $k, $to) = @_;
 	my ($client, $err) = open_client($run->{connstr}, "load $k " . (is_steady($k) ? 'even' : 'odd'));
 
-	# it may be ended or canceled before it says anything
+	# a session may be terminated or canceled before it answers
 	($client, $err) = open_client($run->{connstr}, "load $k") if !$client && $err =~ /57P01|57014/;
 	print $to "F session $k has no connection: ", $err =~ s/\n/ /gr, "\n" if !$client;
 	return $client;
 }
 
-# A statement's number, by weight
+# Draws a statement's number by weight.
 sub draw
 {
 	my ($run) = @_;
@@ -364,7 +364,8 @@ sub draw
 	return $low;
 }
 
-# What became of it: ok, canceled, timeout, terminated, lost (its client), ended (the connection; a finding)
+# Runs one statement. Returns its end: ok, canceled, timeout, terminated, lost (its client), or ended (the connection,
+# which is a finding).
 sub one_statement
 {
 	my ($run, $k, $client, $number, $how, $to) = @_;
@@ -372,7 +373,7 @@ sub one_statement
 	my $timeout = $how < $often{timeout} ? 1 + int(rand() * ($item->{cost} * 2000 + 20)) : 0;
 	my $finding = sub { print $to 'F ', item_name($item), ": $_[0]" =~ s/\n/\r/gr, "\n" };
 
-	# the one before stays until this one's settings are made, or the next one's
+	# an earlier timeout holds until this statement's settings are made, or the next one's
 	my $timeouts = $timeout || $client->{timeout};
 	say_to($client, item_script($run, $item, $k, $timeout));
 	if (!is_steady($k) && $how > 1 - $often{lost})
@@ -384,7 +385,7 @@ sub one_statement
 	my $state = state_of($err);
 
 	$client->{timeout} = $err =~ /57014/ ? $timeouts : $timeout;
-	# the server's last word doesn't always reach the client
+	# the server's last message doesn't always reach the client
 	return 'terminated' if !is_steady($k) && ($err =~ /FATAL:\s+57P01/
 		|| $ended eq 'ended' && $err =~ /server closed the connection/);
 	$finding->("$ended: $out$err"), return 'ended' if $ended;
@@ -398,16 +399,16 @@ sub one_statement
 	return 'ok';
 }
 
-# Texts are the same, numbers to 1e-12 of themselves; those of an array, or of a line without arrays, to 1e-12 of a
-# hundredth of the largest of them. Or all of it in every bit. Where it was computed may differ: gpureg.device = auto
-# takes the CPU where others have the GPU's memory.
+# True if texts are the same, and numbers agree to 1e-12 of themselves; numbers of an array, or of a line without
+# arrays, to 1e-12 of a hundredth of the largest of them. $bits: all must agree in every bit. The device may differ:
+# gpureg.device = auto takes the CPU while others have the GPU's memory.
 sub is_same_answer
 {
 	my ($got, $right, $bits) = @_;
 	my $number = qr/-?\d+(?:\.\d+)?(?:e[-+]\d+)?/;
 
 	s/,(?:cpu|"+gpu [^"]*"+),/,device,/g for $got, $right;
-	# records of a model whose hexadecimal digits are bits of rounding
+	# removes records of a model whose hexadecimal digits are bits of rounding
 	s/\b(vcov_low|df) \d+ [0-9a-f]+(?: [0-9a-f]{16})*/$1/g for $got, $right;
 	return 1 if $got eq $right;
 	return 0 if $bits || $got =~ s/$number/#/gr ne $right =~ s/$number/#/gr;
@@ -431,7 +432,7 @@ sub is_same_answer
 	return 1;
 }
 
-# Bytes of the session's memory contexts; 0 where it was canceled, undef where it isn't there any more
+# Returns the bytes of the session's memory contexts; 0 if that was canceled, undef if the session is gone.
 sub contexts
 {
 	my ($client) = @_;

@@ -1,4 +1,4 @@
-# A psql that stays, with core Perl alone, so that a load can be made where there is little else: for Load.pm.
+# A psql that stays, with core Perl alone, so that a load can run on machines with little installed: for Load.pm.
 package LoadClient;
 
 use strict;
@@ -14,7 +14,7 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(open_client say_to hear kill_client close_client ask);
 
-# Another connection; undef where there is none to be had
+# Opens a connection; returns undef if that fails.
 sub open_client
 {
 	my ($connstr, $name) = @_;
@@ -43,12 +43,12 @@ sub say_to
 
 	$client->{end} = qr/^\Q$end\E\n/m;
 	@{ $client->{text} }{qw(out err)} = ('', '');
-	# a psql that has ended is seen by whoever hears it
+	# hear() reports a psql that has ended
 	local $SIG{PIPE} = 'IGNORE';
 	print { $client->{in} } "$script\n\\echo $end\n\\warn $end\n";
 }
 
-# Output, messages, and whether psql has ended ('ended') or goes on for longer than that many seconds ('late')
+# Returns output, messages, and 'ended' if psql has ended, or 'late' if it takes longer than that many seconds.
 sub hear
 {
 	my ($client, $patience) = @_;
@@ -85,12 +85,12 @@ sub close_client
 	local $SIG{PIPE} = 'IGNORE';
 	print { $client->{in} } "\\q\n";
 	close $client->{in};
-	# the server sees the end of the connection while this waits
+	# the server notices the end of the connection in the meantime
 	waitpid $client->{psql}, 0;
 	close $client->{$_} for qw(out err);
 }
 
-# The output of a script that has to succeed
+# Returns the output of a script that must succeed.
 sub ask
 {
 	my ($client, $script) = @_;

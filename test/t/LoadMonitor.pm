@@ -20,8 +20,8 @@ sub slurp
 	return <$file> // '';
 }
 
-# What a process has for itself: its anonymous memory, resident or swapped out, kB. (RssAnon is what smaps_rollup
-# calls Anonymous, is read without going over the process's pages, and by anybody.) undef: it has gone.
+# Returns a process's own memory in kB: anonymous memory, resident or swapped out; undef if the process is gone.
+# (RssAnon is Anonymous of smaps_rollup, but anyone may read it, and without a walk over the process's pages.)
 sub memory_kb
 {
 	my ($pid) = @_;
@@ -48,7 +48,7 @@ sub children_of
 	return grep { parent_of($_) == $pid } map { m{^/proc/(\d+)$} ? $1 : () } glob '/proc/[0-9]*';
 }
 
-# What it calls itself: the session's number, service, worker, or the server's name for it
+# Returns the name of a process by its title: session, service, worker, or the server's name for it.
 sub process_name
 {
 	my ($pid) = @_;
@@ -60,7 +60,7 @@ sub process_name
 	return $title =~ /^postgres: (?:.*: )?([a-z][a-z ]*?) *$/ ? $1 : 'postmaster';
 }
 
-# The postmaster, and where the server's files are
+# Finds the postmaster and the server's files.
 sub find_server
 {
 	my ($client) = @_;
@@ -73,7 +73,7 @@ sub find_server
 		mmap => ask($client, 'SHOW dynamic_shared_memory_type;') eq 'mmap' };
 }
 
-# Does the C library of its processes keep little of what they give back?
+# True if the C library of the server's processes keeps little memory that was freed.
 sub returns_memory
 {
 	my ($server) = @_;
@@ -81,8 +81,8 @@ sub returns_memory
 	return slurp("/proc/$server->{postmaster}/environ") =~ /^(?:.*\0)?MALLOC_TRIM_THRESHOLD_=131072\0/s;
 }
 
-# Threads of a process, but its first, where a signal may come that the server has a handler for (HUP, INT, QUIT, USR1,
-# USR2, ALRM, TERM, URG): the handler's work is for the first alone
+# Returns threads of a process, except its first, that may receive a signal that the server handles (HUP, INT, QUIT,
+# USR1, USR2, ALRM, TERM, URG): only the first thread may run handlers.
 sub open_threads
 {
 	my ($pid) = @_;
@@ -96,14 +96,15 @@ sub open_threads
 		my $status = slurp("/proc/$pid/task/$thread/status");
 		my %of = $status =~ /^(Name|SigBlk|SigCgt):\s+([^\n]*)$/mg;
 
-		# of a thread that has just ended there are zeros only
+		# a thread that has just ended shows only zeros
 		next if !defined $of{SigCgt} || $of{SigCgt} !~ /[1-9a-f]/;
 		push @open, $of{Name} if $handled & ~hex substr $of{SigBlk}, -8;
 	}
 	return @open;
 }
 
-# Files of shared memory that processes of this server have mapped. (Other servers have theirs in /dev/shm as well.)
+# Returns files of shared memory that processes of this server have mapped. (Other servers have theirs in /dev/shm as
+# well.)
 sub mapped
 {
 	my ($server) = @_;
@@ -117,8 +118,8 @@ sub mapped
 	return keys %files;
 }
 
-# Shared memory that is there: what is mapped, what was at some time ($seen), and what lies in the server's own
-# directory, if it puts its files there
+# Returns the size of shared memory: files that are mapped, files that were mapped before ($seen), and files in the
+# server's own directory, if it keeps them there.
 sub shm_kb
 {
 	my ($server, $seen) = @_;
@@ -128,7 +129,7 @@ sub shm_kb
 	return int(sum0(map { -s $_ // 0 } keys %files) / 1024);
 }
 
-# What there is beside processes' memory
+# Measures everything beside processes' memory.
 sub surroundings
 {
 	my ($server, $client, $seen) = @_;
@@ -143,7 +144,7 @@ sub has_gpu
 	return `nvidia-smi -L 2>/dev/null` =~ /^GPU /m;
 }
 
-# Memory in use on all GPUs, MB; 0 where there is none
+# Returns the memory in use on all GPUs in MB; 0 without one.
 sub device_mb
 {
 	my $text = `nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null`;
@@ -151,9 +152,8 @@ sub device_mb
 	return sum0($text =~ /^(\d+)$/mg);
 }
 
-# Until the file $stop is there: a line a second to $to for each process: seconds, pid, name, kB; and for shared memory
-# and the device. A line for each file of shared memory that is new, and for each process that has a thread open to
-# signals
+# Writes a line per second and process to $to until the file $stop exists: seconds, pid, name, kB; also lines for shared
+# memory and the device, for each new file of shared memory, and for each process with a thread open to signals.
 sub watch_server
 {
 	my ($server, $started, $stop, $to, $gpu) = @_;
@@ -167,7 +167,7 @@ sub watch_server
 		{
 			my $kb = memory_kb($pid) // next;
 
-			# a process has its name a moment after its birth
+			# a process gets its title a moment after its start
 			$name{$pid} = process_name($pid) if ($name{$pid} // 'postmaster') eq 'postmaster';
 			print $to "$now $pid ", $name{$pid} =~ tr/ /_/r, " $kb\n";
 			print $to map { "F signals may come to a thread of a $name{$pid}: $_\n" } grep { !$told{"$pid $_"}++ }

@@ -1,4 +1,4 @@
-# The statements that a load is made of: for Load.pm.
+# The statements of a load: for Load.pm.
 package LoadStatements;
 
 use strict;
@@ -8,7 +8,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(load_setup load_roles load_items);
 
-# A table of n rows, with states of its groups and models
+# Returns SQL for a table of n rows, with states of its groups and models.
 sub load_setup
 {
 	my ($n) = @_;
@@ -25,7 +25,8 @@ sub load_setup
 	};
 }
 
-# Three roles that keep other rows each under one name, and functions that keep them, and fit to them, as the role
+# Returns SQL for three roles that each keep other rows under one name, and for functions that keep them, and fit to
+# them, as the role.
 sub load_roles
 {
 	my $script = '';
@@ -47,8 +48,7 @@ sub load_roles
 	return $script;
 }
 
-# Ways of which each has its settings. Where rows come in one process and are summed on the CPU, the answers have the
-# same bits each time.
+# Settings of each way. If rows come in one process and are summed on the CPU, answers have the same bits each time.
 my $workers = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; '
   . 'SET min_parallel_table_scan_size = 0;';
 my $one = 'SET max_parallel_workers_per_gather = 0;';
@@ -67,7 +67,7 @@ my %ways = (
 	'device, workers' => { settings => "SET gpureg.device = gpu; $workers", device => 1 },
 	service => { settings => '', device => 1, service => 1 });
 
-# name, ways, the most rows, statements: %n is the number of rows, %k a name of the session's own for kept rows
+# name, ways, most rows, statements; %n is the number of rows, %k a name of the session's own for kept rows
 my $query = q{one workers ring|ring, workers|sinks auto device|device, workers};
 my @kinds = (
 	[ 'ols arrays', 'arrays workers', 100_000, 'SELECT gpu_ols(array_agg(ARRAY[x1, x2]), array_agg(y)) FROM t%n' ],
@@ -156,7 +156,8 @@ my @kinds = (
 	[ 'fails: no rows', 'one device', 10_000, q{SELECT gpu_ols_fit('SELECT y, x1 FROM t%n WHERE i < 0')} ],
 	[ 'fails: nothing kept', 'service', 100, q{SELECT gpu_ols_fit(kept => 'load_none')} ]);
 
-# Each kind in each of its ways over each table that isn't too large. has: of device and service, what there is
+# Returns each kind in each of its ways over each table that isn't too large. has: whether there is a device, and a
+# service.
 sub load_items
 {
 	my ($has, @sizes) = @_;
@@ -165,13 +166,13 @@ sub load_items
 	for my $kind (@kinds)
 	{
 		my ($name, $ways, $most, $text, @else) = @$kind;
-		# names of two words stand between bars
+		# ways of two words are separated by bars
 		for my $way (map { /,/ ? $_ : split } split /\|/, $ways)
 		{
 			my ($w, @n) = ($ways{$way} // die($way), grep { $_ <= $most } @sizes);
 
 			next if $w->{device} && !$has->{device} || $w->{service} && !$has->{service};
-			# of kinds whose size is given, once
+			# kinds of a fixed size occur once
 			@n = ($n[-1]) if $text !~ /%n/;
 			my $bits = $w->{bits} && $name =~ /ols|groups|states|clusters|instruments|project|hash/ ? 1 : 0;
 			push @items, { name => $name, way => $way, n => $_, settings => $w->{settings}, else => "@else",

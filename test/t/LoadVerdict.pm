@@ -1,4 +1,4 @@
-# What a load has done to a server: answers, memory over time, what is left. For Load.pm.
+# Judges a load: its answers, memory over time, leavings. For Load.pm.
 package LoadVerdict;
 
 use strict;
@@ -13,22 +13,21 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(let_go end_service judge_load judge_growth judge_device memory_line load_summary load_record);
 
-# What a process may have more in the last fifth of the time than in the second, kB, largest against largest: a session
-# between its statements, and what its memory contexts have; the device service and other processes at any moment.
-# Memory contexts keep what they have, and grow no more once a session has seen each kind of statement. The C library
-# keeps some of what is given back, for the next one: up to 128 kB a heap where MALLOC_TRIM_THRESHOLD_ says so in the
-# postmaster's environment, and the service's threads share eight heaps a processor; else twice the largest block that
-# was ever given back, up to 64 MB.
+# Growth that is allowed from the second fifth of the time to the last, in kB, largest sample against largest: a session
+# between its statements, and its memory contexts; the device service and other processes at any moment. Memory contexts
+# keep their blocks, and stop growing once a session has seen each kind of statement. The C library keeps freed memory
+# for later: up to 128 kB per heap if MALLOC_TRIM_THRESHOLD_ says so in the postmaster's environment, and the service's
+# threads share eight heaps per processor; else twice the largest block that was ever freed, up to 64 MB.
 my %may_grow = (session => 64 << 10, contexts => 1 << 10, service => 128 << 10, other => 4 << 10);
 my %may_grow_trimmed = (%may_grow, session => 4 << 10, service => 32 << 10);
 
-# What is left in shared memory and on a GPU after the end, beyond what there was: kB, MB
+# Growth that is allowed of shared memory (kB) and a GPU's memory (MB) after the end
 my ($shm_slack, $device_slack) = (4 << 10, 16);
 
-# How long what is left has to go away, s
+# Seconds in which leavings must go away
 my $goes = 60;
 
-# Ends the device service, if there is one
+# Ends the device service, if there is one.
 sub end_service
 {
 	my ($client) = @_;
@@ -42,7 +41,7 @@ sub end_service
 	}
 }
 
-# Kept rows, but those for all
+# Forgets kept rows, except those for all.
 sub let_go
 {
 	my ($client) = @_;
@@ -50,7 +49,7 @@ sub let_go
 	ask($client, q{SELECT gpu_forget(name) FROM gpu_kept() WHERE name ~ '^load_[0-9]';});
 }
 
-# What the watcher has written since the last time: seconds, kB by process
+# Reads the watcher's new lines: seconds, kB by process.
 sub read_memory
 {
 	my ($run) = @_;
@@ -70,7 +69,7 @@ sub read_memory
 	}
 }
 
-# A line for now: the largest session, the service, all processes, shared memory
+# Returns a line of present figures: the largest session, the service, all processes, shared memory.
 sub memory_line
 {
 	my ($run) = @_;
@@ -89,7 +88,7 @@ sub memory_line
 }
 
 #
-# What came out
+# Results
 #
 
 sub judge_load
@@ -131,7 +130,7 @@ sub read_sessions
 	}
 }
 
-# No more sessions are canceled and ended than somebody has asked for.
+# Checks that no more sessions were canceled and terminated than the load asked for.
 sub read_cancels
 {
 	my ($run) = @_;
@@ -151,7 +150,7 @@ sub read_cancels
 	  if $counts->{terminated} > $counts->{'sent terminate'};
 }
 
-# The largest of a process's samples in the fifth of that number; undef where it has none
+# Returns the largest of a process's samples in a fifth of the time, or undef.
 sub largest_in_fifth
 {
 	my ($run, $samples, $fifth) = @_;
@@ -187,7 +186,7 @@ sub judge_growth
 	}
 }
 
-# Waits until there is nothing of that any more, and says what there still is
+# Waits until $what finds nothing; reports what it still finds at the end.
 sub goes_away
 {
 	my ($run, $what) = @_;
@@ -200,7 +199,7 @@ sub goes_away
 	push @{ $run->{findings} }, "is left: $found" if $found;
 }
 
-# Sessions have ended, the service has nothing, and without it all is as it was.
+# Checks that sessions have ended, that the service has nothing left, and that after its end all is as before.
 sub judge_rest
 {
 	my ($run) = @_;
@@ -219,8 +218,8 @@ sub judge_rest
 	  ask($control, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer';});
 }
 
-# Computations, and threads beyond one and those of the sessions that are connected. (A GPU's driver has some of its
-# own, which don't become more with the sessions.)
+# Describes computations, and threads beyond one and those of connected sessions. (A GPU's driver has a number of
+# threads that doesn't grow with the sessions.)
 sub service_left
 {
 	my ($run) = @_;
@@ -247,7 +246,7 @@ sub left_around
 	return join ', ', @left;
 }
 
-# Once all have gone
+# Checks the GPU's memory after all processes have ended.
 sub judge_device
 {
 	my ($run) = @_;
@@ -298,7 +297,7 @@ sub load_summary
 	return $text;
 }
 
-# Appends what was run and what came out
+# Appends the run and its results to a file.
 sub load_record
 {
 	my ($path, $command, $summary, @findings) = @_;

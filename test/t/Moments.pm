@@ -1,5 +1,5 @@
-# Stops statements of all kinds at random moments, by a cancel, a terminate, a client that is lost and a timeout; kills
-# and terminates their workers and the device service: for 023_moments.pl and script/moments.
+# Stops statements of all kinds at random moments, by a cancel, a terminate, a lost client and a timeout; kills and
+# terminates their workers and the device service: for 023_moments.pl and script/moments.
 package Moments;
 
 use strict;
@@ -16,23 +16,23 @@ our @EXPORT = qw(moments_begin run_moments run_kills moments_end moments_report 
 our @ways = qw(cancel terminate lost timeout);
 our @kill_ways = ('worker killed', 'worker terminated', 'service killed', 'service terminated', 'full ring');
 
-# Nothing of a statement may be left after so many seconds, and nothing at all takes longer than the other.
+# Seconds after which nothing of a statement may be left; nothing at all may take longer than $hang_s
 my $left_s = 5;
 my $hang_s = 60;
 
-# A notice says that the statement has begun: a signal that comes before stops nothing, and isn't meant to.
+# A notice that the statement has begun: a signal that comes before would stop nothing.
 my $notice = q{DO $$BEGIN RAISE NOTICE 'begun'; END$$;};
 my $common = "SET client_connection_check_interval = '10ms'; SET jit = off;";
 my $most_growth = 4 << 20;
 my $most_kilobytes = 65536;
 
-# What is over sooner is done some times over in a statement, lest moments fall beside it.
+# Statements that take less time are repeated, as moments would miss them.
 my $least_s = 0.01;
 
-# The service keeps segments that nobody wants for somewhat less than that.
+# Seconds for which the service keeps segments that nobody needs are somewhat less than this
 my $spare_s = 12;
 
-# A session answers with these, or with the right answer where it had ended.
+# A disturbed session answers with one of these codes, or with the right answer if the statement had ended before.
 my %state_of = (cancel => '57014', terminate => '57P01', timeout => '57014', 'worker killed' => '57P02|55000',
 	'worker terminated' => '57P01|55000', 'service killed' => '57P02|58000', 'service terminated' => '58000',
 	'full ring' => '57P01');
@@ -89,7 +89,7 @@ sub entries
 	return grep { !/^\.\.?$/ } readdir $handle;
 }
 
-# The server's children whose titles match
+# Returns the server's children whose titles match.
 sub children
 {
 	my ($run, $title) = @_;
@@ -99,7 +99,7 @@ sub children
 	return grep { slurp("/proc/$_/cmdline") =~ $title } @all;
 }
 
-# Without those that a GPU's driver has for as long as the process lives
+# Returns the number of threads, without those that a GPU's driver has while the process lives.
 sub threads_of
 {
 	my ($pid) = @_;
@@ -107,7 +107,8 @@ sub threads_of
 	return scalar grep { slurp("/proc/$pid/task/$_/comm") !~ /^cuda/ } entries("/proc/$pid/task");
 }
 
-# Segments of dynamic shared memory: this server's where it keeps them in files of its own, else all of the machine's
+# Returns segments of dynamic shared memory: this server's if it keeps them in files of its own, else all of the
+# machine's.
 sub segments
 {
 	my ($run) = @_;
@@ -116,8 +117,8 @@ sub segments
 	  $run->{posix} ? entries('/dev/shm') : ();
 }
 
-# Those of a server that has just started, where somebody has asked for the service: from PostgreSQL 17 on what sessions
-# share with it, and the registry of that, are such segments, too.
+# Returns the segments of a server that has just started and was asked for the service: from PostgreSQL 17 on the memory
+# that sessions share with the service, and the registry of that memory, are such segments, too.
 sub segments_of_server
 {
 	my ($run) = @_;
@@ -133,7 +134,7 @@ sub temporary_files
 	return scalar entries("$run->{data}/base/pgsql_tmp");
 }
 
-# Seconds in which a process ran, and in which it waited for a processor
+# Returns the seconds in which a process ran, and in which it waited for a processor.
 sub scheduled
 {
 	my ($pid) = @_;
@@ -151,7 +152,7 @@ my $left_in_sql = q{SELECT
 		WHERE service_pid IS NOT NULL),
 	(SELECT count(*) FROM pg_stat_activity WHERE pid = %d)};
 
-# What is left of statements, in words; gone: a session that must be no more
+# Describes what is left of statements. gone: a session that must have ended.
 sub what_is_left
 {
 	my ($run, $session, $gone) = @_;
@@ -170,7 +171,7 @@ sub what_is_left
 	return join ', ', @left;
 }
 
-# Nothing is left, if not at once; how long that took is kept.
+# Checks that nothing is left, perhaps after a while, and notes how long that took.
 sub nothing_left
 {
 	my ($run, $name, $session, $gone) = @_;
@@ -191,7 +192,7 @@ sub nothing_left
 # Statements undisturbed
 #
 
-# The statement's answer is the right one; how long it took
+# Checks the statement's answer; returns the seconds it took.
 sub fits_again
 {
 	my ($run, $name, $session, $kind) = @_;
@@ -207,7 +208,7 @@ sub fits_again
 	return $took;
 }
 
-# The same bits; but sums over groups are PostgreSQL's, and in the order in which the groups came.
+# Compares bits; but sums over groups are PostgreSQL's, in the order in which the groups came.
 sub is_right
 {
 	my ($kind, $rows) = @_;
@@ -223,7 +224,7 @@ sub usual_seconds
 	return $sorted[ @sorted / 3 ];
 }
 
-# A kind with its session, warm, and its right answer
+# Begins a kind with a session that is warmed up, and the right answer.
 sub begin_kind
 {
 	my ($run, $statement) = @_;
@@ -244,8 +245,8 @@ sub begin_kind
 		fits_again($run, "$kind{name}, repeated", $kind{session}, \%kind) for 1 .. 3;
 	}
 
-	# (PostgreSQL itself keeps up to two segments for a session that has had workers, from now on.) What the service
-	# has lent it may lie there for some seconds.
+	# (PostgreSQL itself keeps up to two segments for a session that has had workers, from now on.) Memory that the
+	# service has lent to the session may lie there for some seconds.
 	session_bytes($kind{session});
 	my $spare = $kind{name} =~ /service|keep|kept/ ? 8 : 0;
 	$run->{segments} = segments($run) + $spare;
@@ -274,7 +275,7 @@ sub wait_gone
 	return $scheduled;
 }
 
-# Runs the statement up to a moment: is it still running then?
+# Runs the statement up to a moment; true if it still runs then.
 sub run_until
 {
 	my ($session, $kind, $seconds, @before) = @_;
@@ -286,7 +287,7 @@ sub run_until
 	return client_wait($session, $left > 0 ? $left : 0) eq 'late';
 }
 
-# What came of a statement that was disturbed
+# Checks the answer of a statement that was disturbed.
 sub check_answer
 {
 	my ($run, $name, $way, $session, $kind) = @_;
@@ -307,7 +308,7 @@ sub check_answer
 	}
 }
 
-# A timeout that comes while a statement ends, its last workers say, PostgreSQL may tell of with the next statement.
+# Ends a timeout that came while a statement ended: PostgreSQL may report it with the next statement.
 sub end_timeout
 {
 	my ($run, $name, $session) = @_;
@@ -318,8 +319,8 @@ sub end_timeout
 	  if $came ne 'ready' || $session->{state} !~ /^(?:00000|$state_of{timeout})$/;
 }
 
-# Disturbs the statement so many seconds after it began; the seconds until it was answered, and of these those in which
-# the session ran and waited for a processor; nothing where it had ended before.
+# Disturbs the statement so many seconds after it began. Returns the seconds until its answer, and of these the seconds
+# in which the session ran and waited for a processor; nothing if the statement had ended before.
 sub disturb
 {
 	my ($run, $name, $way, $kind, $seconds) = @_;
@@ -382,7 +383,7 @@ sub one_moment
 	fits_again($run, $name, $kind->{session}, $kind);
 }
 
-# count moments of each way, of the kinds whose names match. What is drawn depends on the seed, the kind and the way.
+# Runs count moments of each way for kinds whose names match. Random choices depend on the seed, the kind and the way.
 sub run_moments
 {
 	my ($run, $count, $only_kind, $only_way) = @_;
@@ -412,7 +413,7 @@ sub run_moments
 # Workers and the service
 #
 
-# A process of the way's; waits for one until the statement ends.
+# Returns a process to kill; waits for one until the statement ends.
 sub find_victim
 {
 	my ($run, $way, $session) = @_;
@@ -427,8 +428,7 @@ sub find_victim
 	}
 }
 
-# Has a process that was killed taken the server's others along? (It may have been on its way out by itself, and have
-# ended as if nothing had come: then all goes on.)
+# True if a killed process took the server's others along. (It may have been ending by itself; then all goes on.)
 sub took_others
 {
 	my ($run, $victim) = @_;
@@ -438,7 +438,7 @@ sub took_others
 	return client_wait($run->{control}, 1) ne 'late';
 }
 
-# The server comes up again by itself, and what its statements had is gone.
+# Waits until the server has restarted by itself, and nothing of its statements is left.
 sub await_restart
 {
 	my ($run, $name, $kind, $sent) = @_;
@@ -451,7 +451,7 @@ sub await_restart
 	nothing_left($run, $name, undef, $kind->{session});
 }
 
-# While the session is stopped its workers fill the ring, and wait.
+# Stops the session, so that its workers fill the ring, and wait.
 sub fill_ring
 {
 	my ($run, $pid) = @_;
@@ -501,10 +501,10 @@ sub kill_one
 	fits_again($run, $name, $kind->{session}, $kind);
 }
 
-# Rows that are more than a ring holds
+# More rows than a ring holds
 my $many = q{SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM r, generate_series(1, 600)')).coef};
 
-# count moments of each way, dealt to the kinds that have such processes
+# Runs count moments of each way, over the kinds that have such processes.
 sub run_kills
 {
 	my ($run, $count, $only_way) = @_;
@@ -523,7 +523,7 @@ sub run_kills
 			my $kind = begin_kind($run, $with[$n]);
 			my $wanted = ($run->{moments}{$way} // 0) + $each;
 
-			# A statement may have ended before its workers came.
+			# A statement may end before its workers come.
 			for (my $k = 0; $k < 10 * $each && ($run->{moments}{$way} // 0) < $wanted; $k++)
 			{
 				kill_one($run, $way, $kind, $k);
@@ -535,7 +535,7 @@ sub run_kills
 }
 
 #
-# The whole
+# A whole run
 #
 
 sub service_state
@@ -546,7 +546,7 @@ sub service_state
 		FROM gpu_devices() WHERE service_pid IS NOT NULL');
 }
 
-# Waits until no session is connected to the service; its process, threads and memory in kB
+# Waits until no session is connected to the service; returns its process, threads and memory in kB.
 sub idle_service
 {
 	my ($run) = @_;
@@ -568,8 +568,8 @@ sub idle_service
 	}
 }
 
-# target: host (a directory), port, user, dbname (an empty one); rows: of the table; bound: seconds for an answer;
-# patient: the service has let go what it had to spare when segments are counted; tell: called with lines
+# Begins a run. target: host (a directory), port, user, dbname (an empty one); rows: of the table; bound: seconds for an
+# answer; patient: wait for the service to release spare memory before segments are counted; tell: called with lines.
 sub moments_begin
 {
 	my (%run) = @_;
@@ -583,7 +583,7 @@ sub moments_begin
 	client_ask($run->{control}, $_) for grep { /\S/ } split /;\s*\n/, kinds_setup($run->{rows});
 	$run->{first_segments} = segments_of_server($run);
 
-	# a session that kept rows and was served, and is gone
+	# a session that kept rows, used the service, and has ended
 	my $session = new_session($run, 'SET gpureg.device = gpu;');
 	client_ask($session, $kinds_keep);
 	client_ask($session, q{SELECT (gpu_logreg_fit('SELECT won, x1 FROM r')).n});
@@ -597,7 +597,7 @@ sub moments_begin
 	return $run;
 }
 
-# After all moments the service is as before, and the server has no segment more than at first.
+# Checks that after all moments the service is as before, and the server has no more segments than at first.
 sub moments_end
 {
 	my ($run) = @_;
@@ -617,7 +617,7 @@ sub moments_end
 	$run->{tell}->("service: $run->{kilobytes} kB became $kilobytes, $threads threads") if defined $pid;
 }
 
-# A line of figures for each way, in ms, and one for each of the worst
+# Returns a line of figures in ms for each way, and one for each of the worst moments.
 sub moments_report
 {
 	my ($run, $nworst) = @_;

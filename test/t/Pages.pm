@@ -1,12 +1,12 @@
-# Pages of the documentation whose SQL is run: blocks ```sql of a page, in their order and in one session of psql, each
-# with what it prints in the block ```text that follows at once. Without such a block it is to print nothing; on a page
-# with the line <!-- blocks with output are run --> it isn't run then.
+# Pages of the documentation whose SQL is run: a page's ```sql blocks, in order and in one session of psql. The block
+# ```text that follows at once must be the output; without one there must be none. On a page with the line <!-- blocks
+# with output are run --> blocks without output aren't run.
 #
-# A page says what it needs. Where a block ```sh has "psql ... -f FILE", that file is run first; with a line
-# <!-- needs NAME --> the page is only for servers that have this extension, which is then created.
+# A page names its needs. If a block ```sh has "psql ... -f FILE", that file is run first. With a line <!-- needs NAME
+# --> the page is only run on servers that have this extension, which is then created.
 #
-# So that all servers print the same, pages have databases of their own in the collation C, and say
-# SET extra_float_digits = -9 where they show float8.
+# All servers must print the same, so pages have databases of their own in the collation C, and say SET
+# extra_float_digits = -9 where they show float8.
 package Pages;
 
 use strict;
@@ -20,7 +20,7 @@ our @EXPORT = qw(page_names read_page page_blocks with_outputs missing_extension
 
 my $block = qr/^```sql\n(.*?)^```\n(?:```text\n(.*?)^```\n)?/ms;
 
-# The pages, relative to the tree's root
+# Returns the pages, relative to the tree's root.
 sub page_names
 {
 	my ($root) = @_;
@@ -38,7 +38,7 @@ sub read_page
 	return scalar <$in>;
 }
 
-# The extensions that a page needs, and from which version on: [name, version]
+# Returns the extensions that a page needs, and the least version: [name, version].
 sub page_needs
 {
 	my ($text) = @_;
@@ -55,7 +55,7 @@ sub runs_all
 	return $text !~ /^<!-- blocks with output are run -->$/m;
 }
 
-# A list of { sql, output, line }
+# Returns a list of { sql, output, line }.
 sub page_blocks
 {
 	my ($text) = @_;
@@ -70,7 +70,7 @@ sub page_blocks
 	return @blocks;
 }
 
-# The page with these outputs in the place of those that it has
+# Returns the page with these outputs in place of its own.
 sub with_outputs
 {
 	my ($text, @outputs) = @_;
@@ -81,7 +81,7 @@ sub with_outputs
 	return $text;
 }
 
-# What psql says to a script, messages among results, in the tree's root
+# Returns psql's output for a script, with messages among results, run in the tree's root.
 sub run_script
 {
 	my ($root, $connstr, $script, @options) = @_;
@@ -93,7 +93,7 @@ sub run_script
 			merged => 1))[0];
 }
 
-# What the page needs and the server hasn't
+# Returns the extensions that the page needs and the server lacks.
 sub missing_extensions
 {
 	my ($root, $connstr, $text) = @_;
@@ -104,7 +104,7 @@ sub missing_extensions
 	} page_needs($text);
 }
 
-# An empty database with the extension and what else the page needs; $connstr is made of its name.
+# Creates an empty database with the extension and the page's other needs; $connstr is made of its name.
 sub create_page_database
 {
 	my ($root, $connstr, $name, $text) = @_;
@@ -123,7 +123,7 @@ sub create_page_database
 	die "$name cannot be made: $said" if $said ne '';
 }
 
-# The output of each block
+# Returns the output of each block.
 sub run_page
 {
 	my ($root, $connstr, $text) = @_;
@@ -136,7 +136,7 @@ sub run_page
 	return map { trimmed($_) } @outputs;
 }
 
-# Without blanks at the ends of lines and blank lines at its own end
+# Removes blanks at the ends of lines, and blank lines at the end.
 sub trimmed
 {
 	my ($text) = @_;
@@ -144,7 +144,7 @@ sub trimmed
 	return $text =~ s/[ \t]+$//mgr =~ s/\n+\z/\n/r =~ s/\A\n\z//r;
 }
 
-# What script/demo shows; the last line is about the machine.
+# Returns script/demo's output without its last line, which is about the machine.
 sub run_demo
 {
 	my ($root, $connstr) = @_;

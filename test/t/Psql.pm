@@ -1,4 +1,4 @@
-# How tests and scripts call psql. IPC::Run is loaded by psql() alone, so that psql_command() needs core Perl only.
+# Calls of psql by tests and scripts. Only psql() loads IPC::Run, so that psql_command() needs core Perl alone.
 package Psql;
 
 use strict;
@@ -8,7 +8,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(psql_command psql);
 
-# The command that runs psql in a database, without the user's settings: unaligned rows without headings.
+# Returns the command that runs psql in a database without the user's settings: unaligned rows without headings.
 sub psql_command
 {
 	my ($connstr, @options) = @_;

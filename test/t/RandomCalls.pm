@@ -1,6 +1,6 @@
 # Random calls for 019_random_sql.pl and script/random-sql: every function that the catalogue names as the extension's,
-# with arguments that are its, another's or no one's, in the places where SQL has calls. A statement is to give a result
-# or an error that is the caller's; which of them, other tests say.
+# with arguments that are its own, another function's or no function's, in the places where SQL has calls. A statement
+# must give a result or an error that is the caller's; other tests check which.
 package RandomCalls;
 
 use strict;
@@ -12,7 +12,7 @@ use RandomValues;
 
 our @EXPORT = qw(calls_setup read_catalog draw_script is_expected);
 
-# The server's version as a number, and what there is to call, as lines
+# The server's version as a number, and the functions to call, as lines
 my $catalog_query = <<'SQL';
 SELECT p.oid, p.proname, p.prokind::text, p.proretset, p.prorettype::regtype, p.provariadic::regtype, p.pronargdefaults,
 	(SELECT string_agg(format_type(t, NULL), ';' ORDER BY k) FROM unnest(p.proargtypes) WITH ORDINALITY a(t, k)),
@@ -28,7 +28,7 @@ sub calls_setup
 	return values_setup();
 }
 
-# $ask: runs a query and returns its unaligned output
+# Reads the catalogue. $ask: runs a query and returns its unaligned output.
 sub read_catalog
 {
 	my ($ask) = @_;
@@ -38,7 +38,7 @@ sub read_catalog
 	{
 		my ($oid, $name, $kind, $set, $result, $variadic, $ndefaults, $types, $names) = split /\|/, $line, -1;
 		my @types = split /;/, $types;
-		# nobody can pass a value of these
+		# SQL has no values of these types
 		next if grep { /^(?:internal|cstring)$/ } @types, $result;
 		push @callable, { name => $name, kind => $kind, set => $set eq 't', result => $result,
 			variadic => $variadic ne '-' ? $variadic : undef, ndefaults => $ndefaults, types => \@types,
@@ -55,12 +55,12 @@ sub read_catalog
 
 our ($catalog, $columns, $depth);
 
-# What is a choice or a text of its own, and hardly ever a column
+# Names of arguments that are choices or texts of their own, and hardly ever columns
 my $option = qr/^(?:query|formula|rows|kept|design|family|link|vcov|solver|weights|frequencies|offsets|clusters|key|fold
 	|choose|criterion|method|kind|name|names|widths|features|response|endogenous|instruments|term|terms|positive
 	|conf_level|density|k|seed|reps|intercept|beta|alpha)$/x;
 
-# An argument: a column, where there are rows; a call that gives such a value; a value
+# Draws an argument: a column, if there are rows; a call that gives such a value; or a value.
 sub draw_value
 {
 	my ($type, $name) = @_;
@@ -79,7 +79,7 @@ sub draw_value
 	return draw_literal($type, $name);
 }
 
-# An aggregate of rows as a value
+# Draws an aggregate of rows as a value.
 sub draw_aggregated
 {
 	my ($function) = @_;
@@ -118,7 +118,7 @@ sub draw_call
 	{
 		my %named = map { between($first, $#types) => 1 } 1 .. $function->{ndefaults} - $left_out;
 		@arguments = map { draw_value($types[$_], $names[$_]) } 0 .. $first - 1;
-		# a query or kept rows
+		# either a query or kept rows
 		my ($kept) = grep { $names[$_] eq 'kept' } $first .. $#types;
 		my ($query) = grep { $names[$_] eq 'query' } $first .. $#types;
 		if (defined $kept && defined $query && !odd(0.1))
@@ -198,7 +198,7 @@ sub draw_plain_statement
 	return "SELECT $call" . (chance(0.1) ? ' FROM generate_series(1, 3)' : '');
 }
 
-# Within a function's subtransaction, a prepared statement, a cursor, a table that is made of it
+# Draws a place for a statement: a function's subtransaction, a prepared statement, a cursor, a table made of it.
 sub draw_place
 {
 	my ($statement) = @_;
@@ -238,8 +238,8 @@ my @settings = ('gpureg.device = cpu', 'gpureg.device = gpu', 'gpureg.device = a
 my $parallel = join "\n", map { "SET $_;" } 'max_parallel_workers_per_gather = 2', 'min_parallel_table_scan_size = 0',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0';
 
-# A script of so many statements, each after a line of psql's that says on its error output which one it is. It
-# depends on nothing but seed and number.
+# Draws a script of so many statements, each after a line in which psql prints the statement's number to its error
+# output. The script depends only on seed and number.
 sub draw_script
 {
 	my ($known, $seed, $number, $nstatements, $version) = @_;
@@ -264,7 +264,7 @@ sub draw_script
 	return $script . "\\warn statement end\n";
 }
 
-# Is this SQLSTATE a caller's? XX is a bug, 58 and 08 a server's end, as is 57P.
+# True if this SQLSTATE is a caller's. XX is a bug; 58, 08 and 57P are a server's end.
 sub is_expected
 {
 	my ($state) = @_;

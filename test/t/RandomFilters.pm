@@ -1,6 +1,6 @@
-# Random filters of kept rows beside SQL's WHERE: a filter takes the rows that WHERE takes of the table that was kept, or
-# is rejected. Columns have all types that can be kept, with NULLs and with values that float8 rounds; constants are near
-# the values, on both sides; conditions are put together by three-valued logic.
+# Random filters of kept rows against SQL's WHERE: a filter must take the rows that WHERE takes of the table that was
+# kept, or be rejected. Columns have all types that can be kept, with NULLs and with values that float8 rounds;
+# constants are near the values, on both sides; conditions are combined in three-valued logic.
 package RandomFilters;
 
 use strict;
@@ -10,7 +10,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(filters_setup random_filter filters_statement filters_count filters_summary);
 
-# Two tables: the values of the first one are kept exactly, float8 rounds those of the other.
+# Two tables: the values of the first are kept exactly, those of the second are rounded to float8.
 my %columns = (
 	exact => [
 		[ s => 'smallint', qw(0 1 -1 2 7 -32768 32767) ], [ i => 'integer', qw(0 1 -1 3 100 -2147483648 2147483647) ],
@@ -35,8 +35,8 @@ sub chance { return rand() < $_[0]; }
 
 sub is_text { return $_[0] =~ /^(?:text|char|varchar|name|mood)/; }
 
-# What makes the tables, keeps them and makes the function that compares. ids is in column id; without ICU there is no
-# collation loose, and column u has the default one.
+# Returns SQL that creates the tables, keeps them and creates the function that compares. ids is in column id; without
+# ICU there is no collation loose, and column u has the default collation.
 sub filters_setup
 {
 	my $sql = q{
@@ -94,7 +94,7 @@ sub filters_setup
 	};
 }
 
-# A number near a value of the column, as SQL writes it
+# Draws a number near a value of the column, as SQL writes it.
 sub random_number
 {
 	my ($type, @values) = @_;
@@ -111,7 +111,7 @@ sub random_number
 	return $value =~ /\./ ? sprintf('%.' . pick(1, 3, 6, 15, 17) . 'g', $value) : $value =~ s/(\d)$/($1 + 1) % 10/er;
 }
 
-# A constant to compare the column with; sometimes one of another type, or NULL
+# Draws a constant to compare the column with; sometimes one of another type, or NULL.
 sub random_constant
 {
 	my ($column) = @_;
@@ -160,7 +160,7 @@ sub random_condition
 	return random_condition($set, $depth - 1) . pick(' AND ', ' OR ', ' and ') . random_condition($set, $depth - 1);
 }
 
-# The set of rows that a filter is for, and the filter
+# Draws a set of kept rows, and a filter for it.
 sub random_filter
 {
 	my $set = pick('exact', 'exact', 'rounded');
@@ -168,7 +168,7 @@ sub random_filter
 	return ($set, random_condition($set, int rand 4));
 }
 
-# One statement that tries many filters: a line of the verdict and the filter for each
+# Returns one statement that tries many filters and gives a line of the verdict and the filter for each.
 sub filters_statement
 {
 	my ($n) = @_;
@@ -182,7 +182,7 @@ sub filters_statement
 	return "SELECT try_filter(s, f) || '|' || s || '|' || f FROM (VALUES " . join(', ', @rows) . ') v (s, f);';
 }
 
-# Counts verdicts in what the statement gave; returns the lines that are findings.
+# Counts verdicts in the statement's output; returns the lines that are findings.
 sub filters_count
 {
 	my ($counts, $lines) = @_;

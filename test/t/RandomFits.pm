@@ -1,14 +1,14 @@
-# Random problems that several ways lead through: the same rows fitted from arrays, by an aggregate, by a query, from
-# states and from kept rows; by the executor's rows and by the scan's, in one process and in workers, through the ring,
-# over several sinks, by a device service. What they give must agree: errors in their SQLSTATE, counts exactly, numbers
-# to the digits that a problem's kind is promised. For 020_random_fits.pl and script/random-fits.
+# Random problems that are fitted in several ways: the same rows from arrays, by an aggregate, by a query, from states
+# and from kept rows; by the executor's rows and by the scan's, in one process and in workers, through the ring, over
+# several sinks, by a device service. Results must agree: errors in their SQLSTATE, counts exactly, numbers to the
+# digits that a problem's kind is promised. For 020_random_fits.pl and script/random-fits.
 #
-# Three kinds of ways fit other rows whose answer is known from the first one: the response stands anywhere among the
-# columns and the formula says ".", the response is scaled by a power of two, and rows are repeated in place of
+# Three kinds of ways fit other rows whose answer follows from the first way's: the response stands anywhere among the
+# columns and the formula says ".", the response is scaled by a power of two, and rows are repeated instead of having
 # frequencies.
 #
-# A problem depends on nothing but the seed and its number: all about it is drawn by Perl's generator before anything is
-# run, and values are hashes of (row, column).
+# A problem depends only on the seed and its number: Perl's generator draws everything before anything is run, and
+# values are hashes of (row, column).
 package RandomFits;
 
 use strict;
@@ -19,7 +19,7 @@ use RandomTables qw(between chance pick);
 
 our @EXPORT = qw(fits_setup draw_problem problem_script read_answers disagreements);
 
-# Once in a database
+# Returns SQL to run once in a database.
 sub fits_setup
 {
 	return q{
@@ -63,7 +63,7 @@ sub fits_setup
 # Problems
 #
 
-# A feature's expression in the row number i; $earlier: those before it, that are whole numbers
+# Draws a feature's expression in the row number i. $earlier: earlier features whose values are integers.
 sub draw_feature
 {
 	my ($k, $whole, $intercept, $empty) = @_;
@@ -73,7 +73,7 @@ sub draw_feature
 	my $kind = pick(('plain') x 6, ('normal') x 3, ('counts') x 4, 'binary', 'offset', 'far', 'large', 'small',
 		'constant', 'sum', 'near');
 
-	# of columns near 1e9 about 0, and few rows, rounding says whether others depend on them
+	# for columns near 1e9 about 0 and few rows, rounding decides whether others depend on them
 	return ('plain', "$u * 20 - 10") if $kind eq 'plain' || ($kind eq 'far' && !$intercept)
 	  || (@$whole < 2 && $kind =~ /^(?:sum|near)$/);
 	return ($kind, "u(i, $k) + u(i, $k + 400) + u(i, $k + 800) + u(i, $k + 1200) - 2") if $kind eq 'normal';
@@ -88,7 +88,7 @@ sub draw_feature
 	return ($kind, "($whole->[0]) + 1e-5 * $u");
 }
 
-# The feature's column type
+# Draws the feature's column type.
 sub draw_type
 {
 	my ($kind) = @_;
@@ -100,7 +100,7 @@ sub draw_type
 }
 
 # Families and links beside those that have functions of their own. power: a response in units of 1/s multiplies
-# coefficients by s^power, deviances by s^deviances; undef where the family fixes the response's unit.
+# coefficients by s^power, deviances by s^deviances; undef if the family fixes the response's unit.
 my @GLMS = (
 	{ family => 'gaussian', link => 'log', power => 0, deviances => 2 },
 	{ family => 'gamma', link => 'log', power => 0, deviances => 0 },
@@ -110,13 +110,14 @@ my @GLMS = (
 	{ family => 'binomial', link => 'cloglog' },
 	{ family => 'poisson', link => 'sqrt' });
 
-# The exponent of the power of two that scales the response: mostly moderate, now and then at the ends of float8's range
+# Draws the exponent of the power of two that scales the response: mostly moderate, sometimes at the ends of float8's
+# range.
 sub draw_exponent
 {
 	return pick(between(-60, 60), between(-60, 60), between(-500, 500), between(-1000, 1000));
 }
 
-# A problem: what it is, its table's columns and rows
+# Draws a problem: its properties, its table's columns and rows.
 sub draw_problem
 {
 	my ($seed, $number) = @_;
@@ -153,14 +154,14 @@ sub draw_problem
 		noise => pick(0.1, 1, 1, 10));
 	$problem{glm} = pick(@GLMS) if $family eq 'glm';
 	$problem{exponent} = draw_exponent();
-	# where the response and the column with a role stand among the features
+	# places of the response and of the column with a role among the features
 	$problem{places} = [ between(0, $p), between(0, $p + 1) ];
 	$problem{frequencies} = $family eq 'frequencies' || ($family =~ /logit|poisson|glm/ && chance(0.4));
 	$problem{vcov} = $family =~ /frequencies|glm/ ? pick(('iid') x 3, 'HC0', 'HC1', 'HC2', 'HC3') : 'iid';
 	return \%problem;
 }
 
-# The features' part of the response: of those that are of common size, so that families' means are in reach
+# Returns the features' part of the response: of features of common size, so that families' means are in range.
 sub linear_part
 {
 	my ($problem, $size) = @_;
@@ -229,7 +230,7 @@ my %SETTINGS = (
 	'service, scan, workers' =>
 	  { 'gpureg.device' => 'gpu', 'gpureg.enable_scan' => 'on', max_parallel_workers_per_gather => 2 });
 
-# Where rows are kept: see GpuregTest.pm
+# Settings under which rows are kept: see GpuregTest.pm
 my %KEEPING = ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu' ? ('gpureg.device' => 'gpu') : ();
 
 my %USUAL = ('gpureg.device' => 'cpu', 'gpureg.enable_scan' => 'off', max_parallel_workers_per_gather => 0,
@@ -243,7 +244,7 @@ sub quoted
 	return "'" . ($text =~ s/'/''/gr) . "'";
 }
 
-# The columns of a query where the response and the column with a role stand anywhere among these features
+# Returns the columns of a query in which the response and the column with a role stand among these features.
 sub placed
 {
 	my ($problem, @features) = @_;
@@ -256,7 +257,7 @@ sub placed
 	return join ', ', @columns;
 }
 
-# How a fit changes with the response's unit; undef where it changes in a way that isn't known
+# Returns how a fit changes with the response's unit; undef if that isn't known.
 sub scale_of
 {
 	my ($problem) = @_;
@@ -267,7 +268,8 @@ sub scale_of
 	return { power => $glm->{power}, deviances => $glm->{deviances}, log => $glm->{link} eq 'log' };
 }
 
-# The ways: [ name, settings, statement ], where statements give one text. The first is what others are compared with.
+# Returns the ways: [ name, settings, statement ], where a statement gives one text. The first is compared with the
+# others.
 sub ways_of
 {
 	my ($problem) = @_;
@@ -314,13 +316,13 @@ sub ways_of
 		  . ", intercept => $intercept$alike));")
 	  for $problem->{frequencies} && !$problem->{dirt} ? ('plain', 'workers', 'service') : ();
 
-	# with columns that are float8 where they are kept
+	# columns that are float8 when they are kept
 	push @ways, [ 'keep', \%KEEPING, "SELECT gpu_forget(name) FROM gpu_kept(); SELECT gpu_keep('random_fits', "
 		  . quoted('SELECT ' . placed($problem, map { "$_\::float8" } @names) . ", i FROM fits$where") . ')::text;' ];
 	$add->('kept', 'plain', "SELECT shown($function(kept => 'random_fits', formula => $_$options));")
 	  for quoted($formula), quoted('y ~ . - i' . ($intercept eq 'true' ? '' : ' - 1'));
 
-	# slopes are the same in every unit of the response, and the intercept differs by the unit's logarithm
+	# slopes don't depend on the response's unit, and the intercept differs by the unit's logarithm
 	if ($family eq 'poisson' && $intercept eq 'true')
 	{
 		for my $k (-700, -40, 300)
@@ -389,7 +391,7 @@ sub ways_of
 	return \@ways;
 }
 
-# For psql: the table, and every way; what they give is between marks
+# Returns a psql script: the table, and every way, with marks around its output.
 sub problem_script
 {
 	my ($problem) = @_;
@@ -413,7 +415,7 @@ sub problem_script
 # Answers
 #
 
-# psql's output: a hash for each way, of its SQLSTATE and its text; undef if it didn't come to its end
+# Reads psql's output. Returns a hash of SQLSTATE and text for each way; undef if psql didn't come to its end.
 sub read_answers
 {
 	my ($out) = @_;
@@ -428,7 +430,7 @@ sub read_answers
 	return \@answers;
 }
 
-# How far two lists of numbers are apart, in units of the larger of two and of the scale
+# Returns the distance of two lists of numbers, in units of the larger of two and of the scale.
 sub distance
 {
 	my ($a, $b, $scales) = @_;
@@ -451,7 +453,7 @@ sub distance
 	return $worst;
 }
 
-# What rounding leaves of coefficients that are 0: a share of the largest one, in the units of their features
+# Returns the rounding of coefficients that are 0: a share of the largest one, in the units of their features.
 sub sizes_of
 {
 	my ($problem, $coefficients) = @_;
@@ -468,9 +470,9 @@ sub sizes_of
 	return map { 1e-4 * $largest / $_ } @unit;
 }
 
-# What the numbers of a part are relative to no less: coefficients to their standard errors; a deviance to a share
-# of the null deviance, of which it keeps twenty digits. Where its iterations came to no end, and a GPU sums as well, to
-# more of it: linear predictors of terms on their way to infinity, which cancel, have the digits that these leave.
+# Returns the least magnitudes that differences of a part are relative to: for coefficients their standard errors; for a
+# deviance a share of the null deviance, of which it keeps twenty digits. The share is larger if iterations came to no
+# end and a GPU sums as well: linear predictors of terms on their way to infinity cancel.
 sub scales_of
 {
 	my ($problem, $part, @expected) = @_;
@@ -490,24 +492,25 @@ sub is_far
 	return abs($problem->{exponent}) > 450 || grep { $_->{kind} =~ /^(?:large|small)$/ } @{ $problem->{features} };
 }
 
-# The digits that numbers of a way have. A bootstrap begins with a pass over the rows, whose linear predictors are in
-# float8: where a fit has no standard errors to compare with, a coefficient that is small beside the others keeps fewer.
+# Returns the relative error allowed of a way's numbers. A bootstrap begins with a pass over the rows, whose linear
+# predictors are float8: if a fit has no standard errors to compare with, a coefficient that is small beside the others
+# keeps fewer digits.
 sub tolerance_of
 {
 	my ($problem, $part, $name, @expected) = @_;
 	my ($deviance, $null) = map { /^[-+\d.e]+$/ ? $_ : 0 } split /,/, $expected[3] // '', -1;
 	return 1e-10 if $name =~ /^coefficients, (?:boot|permute)/ && ($expected[2] // '') =~ /^NULL(?:,NULL)*$/;
 	return 1e-11 if $name =~ /^(?:scaled|expanded)/ && $problem->{family} eq 'glm';
-	# 1 - h of a row that its term fits alone is what rounding leaves of 1
+	# 1 - h of a row that a term fits alone is the rounding of 1
 	return 1e-11 if $part == 2 && $problem->{vcov} =~ /^HC[23]$/;
-	# steps of other links than the canonical one get shorter by a factor, and the last one is that much of an error
+	# with links other than the canonical one, steps get shorter by a factor, and the last step is that much of an error
 	return 5e-12 if $problem->{family} eq 'glm' && $problem->{glm}{family} eq 'gamma';
 	return 1e-12 if $problem->{family} =~ /logit|poisson|glm/;
-	# standard errors are made of the deviance, of which scales_of() tells the digits
+	# standard errors contain the deviance, whose digits scales_of() knows
 	return $part == 2 && $null && $deviance && 1e-20 * $null > 1e-13 * $deviance ? 1e-20 * $null / $deviance : 1e-13;
 }
 
-# True if a model's numbers are within float8's range once the response is scaled: each coefficient and error, and the
+# True if a model's numbers stay within float8's range when the response is scaled: each coefficient and error, and the
 # squares of the errors, which a model holds. Sums of squares of a linear regression are in double-double, whose low
 # halves need 110 bits more.
 sub can_be_scaled
@@ -529,8 +532,8 @@ sub can_be_scaled
 	  && $within->($expected[3], 1, $scale->{deviances});
 }
 
-# True if the deviance, of a text with the null deviance, is rounding error: beside the null deviance, or of counts and
-# classes, whose deviances have no unit.
+# True if the deviance is rounding error, of the null deviance behind it in the text, or of counts and classes, whose
+# deviances have no unit.
 sub is_perfect
 {
 	my ($problem, $deviances) = @_;
@@ -541,7 +544,7 @@ sub is_perfect
 	return defined $deviance && ($deviance <= 1e-14 * ($null // 0) || ($unitless && $deviance <= 1e-20));
 }
 
-# What doesn't agree, as texts. largest: a reference to the largest distance of numbers so far
+# Returns disagreements as texts. largest: a reference to the largest distance of numbers so far.
 sub disagreements
 {
 	my ($problem, $answers, $largest) = @_;
@@ -565,7 +568,7 @@ sub disagreements
 		if ($name eq 'keep')
 		{
 			$can_be_kept = $answer->{state} eq '00000';
-			# a fit may leave out the row that has the NaN
+			# a fit may skip the row with the NaN
 			$wrong->($k, 'another SQLSTATE') if !$can_be_kept && $answer->{state} ne $first->{state}
 			  && !($problem->{dirt} && $answer->{state} eq '22023');
 			next;
@@ -573,7 +576,7 @@ sub disagreements
 		next if $name =~ /^kept|, kept/ && !$can_be_kept;
 		if ($answer->{state} ne $first->{state})
 		{
-			# an aggregate over no rows is NULL, as PostgreSQL's are, where a query's fit is an error
+			# an aggregate over no rows is NULL, like PostgreSQL's, and a query's fit is an error
 			next if $name =~ /^(?:aggregate|state|coefficients)/ && $answer->{text} eq ''
 			  && $answer->{state} eq '00000';
 			next if $name =~ /^scaled|unit 2/ && $answer->{state} eq '22003' && $first->{state} eq '00000'
@@ -584,9 +587,9 @@ sub disagreements
 		}
 		next if $first->{state} ne '00000';
 		my @counts = map { $_ // '' } $got[0], $expected[0];
-		# rows of a part that has none complete are in no state
+		# rows of a part without a complete row are in no state
 		@counts = map { s/^(\d+),\d+/$1/r } @counts if $name =~ /^(?:states|expanded)/;
-		# of rows that are repeated the rank's bound isn't known, which a saturated fit may be over by rounding
+		# with repeated rows, a saturated fit's rank may exceed the bound, which isn't known, by rounding
 		next if $name =~ /^expanded/ && $problem->{family} eq 'frequencies' && $counts[0] ne $counts[1]
 		  && is_perfect($problem, $got[3])
 		  && is_perfect($problem, $expected[3]);
@@ -602,14 +605,14 @@ sub disagreements
 			next if $part == 3 && $problem->{family} eq 'glm' && ($expected[2] // '') =~ /^(?:NULL|0)(?:,(?:NULL|0))*$/;
 			my $perfect = is_perfect($problem, $got[3]) && is_perfect($problem, $expected[3]);
 			next if $part == 3 && $perfect;
-			# and so are the standard errors of a perfect linear regression, which they are made of
+			# the standard errors of a perfect linear regression are made of its deviance, which is rounding
 			next if $part == 2 && $perfect && $problem->{family} =~ /^(?:ols|wls|frequencies)$/;
-			# on their way to infinity coefficients are where the iterations ended
+			# coefficients on their way to infinity depend on where the iterations ended
 			next if $part < 3 && $expected[0] =~ /,f,/;
 			my $scales = scales_of($problem, $part, @expected);
-			# rows that are repeated are not summed up as rows with a frequency are: of a perfect fit rounding is left
+			# repeated rows are summed otherwise than rows with a frequency; in a perfect fit the rounding remains
 			$scales->[0] = 1e-3 * $1 if $part == 3 && $name =~ /^expanded/ && $expected[3] =~ /,([-+\d.e]+)$/;
-			# what is subtracted from the intercept has been rounded
+			# the logarithm subtracted from the intercept was rounded
 			$scales->[0] = abs($problem->{exponent}) if $part == 1 && $name =~ /^scaled/ && scale_of($problem)->{log}
 			  && abs($problem->{exponent}) > ($scales->[0] =~ /^[-+\d.e]+$/ ? $scales->[0] : 0);
 			my $distance = distance($got[$part] // '', $expected[$part] // '', $scales);

@@ -1,4 +1,4 @@
-# Runs random problems (RandomFits.pm) through psql, a session each, and looks at what comes back.
+# Runs random problems (RandomFits.pm) through psql, a session each, and compares the answers.
 package RandomFitsRun;
 
 use strict;
@@ -10,7 +10,7 @@ use RandomFits;
 
 our @EXPORT = qw(fits_run fits_database fits_make fits_drop run_problems fits_summary);
 
-# connstr: of the database; seed; show: print scripts and answers
+# Makes a run. connstr: of the database; seed; show: print scripts and answers.
 sub fits_run
 {
 	my (%run) = @_;
@@ -25,7 +25,7 @@ sub run_script
 	return psql(connstr => $connstr, script => $script, seconds => $seconds);
 }
 
-# In the database that there is
+# Creates the functions in the existing database.
 sub fits_make
 {
 	my ($run) = @_;
@@ -34,7 +34,7 @@ sub fits_make
 	die $err if $status;
 }
 
-# The same in a new one
+# Creates a new database with the functions.
 sub fits_database
 {
 	my ($run, $db) = @_;
@@ -50,7 +50,7 @@ sub fits_drop
 	run_script('dbname=postgres', "DROP DATABASE $db WITH (FORCE);", 120);
 }
 
-# What is wrong with them, as texts
+# Runs problems; returns what is wrong, as texts.
 sub run_problems
 {
 	my ($run, @numbers) = @_;

@@ -1,5 +1,5 @@
-# Runs random scripts (RandomCalls.pm) through psql, a session each, and looks at what comes back: for
-# 019_random_sql.pl and script/random-sql.
+# Runs random scripts (RandomCalls.pm) through psql, a session each, and judges the messages: for 019_random_sql.pl and
+# script/random-sql.
 package RandomRun;
 
 use strict;
@@ -13,7 +13,7 @@ use RandomCalls;
 
 our @EXPORT = qw(random_run random_setup random_drop run_scripts findings_of summary);
 
-# connstr: of the database; seed; nstatements: of a script; show: print scripts
+# Makes a run. connstr: of the database; seed; nstatements: per script; show: print scripts.
 sub random_run
 {
 	my (%run) = @_;
@@ -38,7 +38,7 @@ sub ask
 	return $out;
 }
 
-# A database of this name, with the tables; the catalogue is read from it
+# Creates a database of this name with the tables, and reads the catalogue from it.
 sub random_setup
 {
 	my ($run, $db) = @_;
@@ -60,7 +60,7 @@ sub random_drop
 	ask($run, "DROP DATABASE $db WITH (FORCE);", $run->{connstr} =~ s/dbname=\S+/dbname=postgres/r);
 }
 
-# What is wrong with a script's messages, as texts
+# Returns what is wrong with a script's messages, as texts.
 sub findings_of
 {
 	my ($run, $number, $script, $err, $status) = @_;
@@ -102,7 +102,7 @@ sub run_script
 
 	print $script, $err if $run->{show};
 	return @findings if !grep { /server closed|late/ } @findings;
-	# until the server is back
+	# waits for a server that is restarting
 	for (1 .. 100)
 	{
 		last if eval { ask($run, 'SELECT 1;'); 1 };
@@ -111,7 +111,7 @@ sub run_script
 	return @findings;
 }
 
-# Runs the scripts of these numbers, so many at once; returns what was found
+# Runs the scripts of these numbers, several at once; returns the findings.
 sub run_scripts
 {
 	my ($run, $njobs, @numbers) = @_;
@@ -126,7 +126,7 @@ sub run_scripts
 			my @own = map { $numbers[$_] } grep { $_ % $njobs == $job } 0 .. $#numbers;
 			print map { s/\n/\r/gr . "\n" } run_scripts($run, 1, @own);
 			print "\t", join(' ', map { $_ => $run->{$_} } qw(calls good)), ' ', join(' ', %{ $run->{states} }), "\n";
-			# what the parent would do at its end isn't the child's
+			# a child must not run its parent's END blocks
 			STDOUT->flush;
 			POSIX::_exit(0);
 		}

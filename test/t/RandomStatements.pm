@@ -1,5 +1,5 @@
-# Random statements for 015_scan.pl, over the tables of RandomTables.pm: sums of ours over features made of columns,
-# with filters and groups, in every place that a query may stand in. A statement gives one row.
+# Random statements for 015_scan.pl, over the tables of RandomTables.pm: sums over features made of columns, with
+# filters and groups, in every place that a query may stand in. A statement gives one row.
 package RandomStatements;
 
 use strict;
@@ -17,7 +17,7 @@ sub columns_of
 	return grep { $_->{stage} ne 'dropped' && $test->() } $table->{columns}->@*;
 }
 
-# Columns that make usable numbers: mostly not those with a NaN, or with sums beyond float8
+# Returns columns that make usable numbers: mostly without a NaN, or sums beyond float8.
 sub tame_numbers
 {
 	my ($table) = @_;
@@ -31,7 +31,7 @@ sub tame_numbers
 # Expressions
 #
 
-# A number of a column of any type, as an expression that float8 is made of without a cast
+# Draws a number from a column of any type, as an expression that becomes float8 without a cast.
 sub number_of
 {
 	my ($column) = @_;
@@ -67,7 +67,7 @@ sub draw_expression
 		"$x * $x\::float8", "(SELECT max(v) FROM few) + $x", "tableoid::int % 7");
 }
 
-# A response: of a kind that the family takes
+# Draws a response of a kind that the family takes.
 sub draw_response
 {
 	my ($table, $family) = @_;
@@ -89,7 +89,7 @@ my @any_number = (0, 1, 2, 3, -1, '0.5', '2.5', '-3.7', '100', '0::int2', '2::in
 	'2.5::float8', '2.5::numeric', q{'NaN'::float8}, q{'Infinity'::float8}, q{'-Infinity'::float8}, q{'NaN'::numeric},
 	'1e10', '3000000000', 'NULL', q{'NaN'::real}, '-0.0::float8');
 
-# A constant that a column of this class compares with, as text
+# Draws a constant that a column of this class compares with, as text.
 sub draw_constant
 {
 	my ($column) = @_;
@@ -128,7 +128,7 @@ sub draw_comparison
 	return pick(@choices);
 }
 
-# Subselects, functions, other columns, system columns, what isn't stable
+# Draws a filter of subselects, functions, other columns, system columns, or volatile expressions.
 sub draw_odd_filter
 {
 	my ($table) = @_;
@@ -176,7 +176,7 @@ sub array_of
 	return 'ARRAY[' . join(', ', map { "($_)::float8" } @features) . ']';
 }
 
-# One call, whose value is a model, and how many coefficients it has
+# Draws one call whose value is a model, and its number of coefficients.
 sub draw_aggregate
 {
 	my ($table, $nfeatures) = @_;
@@ -206,7 +206,7 @@ sub draw_aggregate
 	return $calls{$kind};
 }
 
-# A fit of a query's rows
+# Draws a fit of a query's rows.
 sub draw_fit
 {
 	my ($table, $from, $where) = @_;
@@ -245,7 +245,7 @@ sub draw_settings
 	if (@settings > 1)
 	{
 		push @settings, 'parallel_leader_participation=off' if chance(0.3);
-		# what is dear in one process: groups are exchanged
+		# makes sums expensive in one process, so that groups are exchanged
 		push @settings, 'cpu_operator_cost=10000' if chance(0.6);
 		push @settings, "$force=" . pick('on', 'regress') if chance(0.2);
 	}
@@ -273,7 +273,7 @@ sub draw_from
 	return $name;
 }
 
-# FROM, as a subquery or as what isn't a plain scan; @where goes inside or stays outside
+# Draws FROM as a subquery or something else than a plain scan; @where goes inside or stays outside.
 sub draw_odd_from
 {
 	my ($table, $from) = @_;
@@ -284,7 +284,7 @@ sub draw_odd_from
 		"(SELECT * FROM $from WHERE g = 2 UNION ALL SELECT * FROM $from WHERE g < 1) s");
 }
 
-# What is grouped by, as expressions and as text that doesn't tell equal keys apart
+# Draws grouping expressions, and texts that are the same for equal keys.
 sub draw_keys
 {
 	my ($table) = @_;
@@ -303,8 +303,7 @@ sub draw_keys
 	return @keys;
 }
 
-# GROUP BY makes several rows: one text of them all, in the order of the keys. -0 and 0 are one key, as are 1.0 and
-# 1.00.
+# Makes one text of the rows of a GROUP BY, in the order of the keys. -0 and 0 are one key, as are 1.0 and 1.00.
 sub in_groups
 {
 	my ($table, $aggregates, $from, $where, @keys) = @_;
@@ -322,7 +321,7 @@ sub in_groups
 	  . " FROM (SELECT $texts AS t FROM ($inner) q) u";
 }
 
-# An outer query's column in the filter, so that the scan is run again for each of its rows
+# Puts an outer query's column into the filter, so that the scan is repeated for each of its rows.
 sub for_each
 {
 	my ($table, $aggregates, $from, $where) = @_;
@@ -340,7 +339,7 @@ sub for_each
 	  . " FROM $outer";
 }
 
-# A constant of the filter becomes a parameter, in a plan for any value.
+# Makes a constant of the filter a parameter, in a plan for any value.
 sub with_parameter
 {
 	my ($statement) = @_;

@@ -1,6 +1,5 @@
-# Random tables for 015_scan.pl: what their rows look like on their pages is all that matters about them. Everything
-# about a table is drawn by Perl's generator before anything is run; values are hashes of (row, column), so that a seed
-# gives the same pages again.
+# Random tables for 015_scan.pl, which differ in the layout of rows on pages. Perl's generator draws everything about a
+# table before anything is run; values are hashes of (row, column), so a seed gives the same pages again.
 package RandomTables;
 
 use strict;
@@ -10,7 +9,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(between chance pick draw_table setup_sql rival_sql own_sql drop_sql);
 
-# An integer from $least to $most
+# Returns an integer from $least to $most.
 sub between
 {
 	my ($least, $most) = @_;
@@ -25,7 +24,7 @@ sub chance
 	return rand() < $probability;
 }
 
-# One of a list. Each is followed by its weight in pick_weighted().
+# Returns one item of a list. pick_weighted() takes each item's weight behind it.
 sub pick
 {
 	return $_[ int(rand(@_)) ];
@@ -48,10 +47,10 @@ sub pick_weighted
 }
 
 #
-# Columns. $u is a number of [0, 1) that depends on the row i and the column, $v another one.
+# Columns. $u is a number of [0, 1) that depends on the row i and the column, $v is a second one.
 #
 
-# Numbers as float8, of which types with fewer values are made
+# Draws numbers as float8, from which types with fewer values are made.
 sub draw_float8
 {
 	my ($u, $earlier) = @_;
@@ -70,7 +69,7 @@ sub draw_float8
 	return ($kind, $values{$kind});
 }
 
-# Elements of arrays: numbers, of each element its own
+# Draws elements of arrays: a number of its own for each.
 sub draw_array
 {
 	my ($k, $type) = @_;
@@ -95,7 +94,7 @@ my @texts = (
 	[ 'varchar', q{(ARRAY['a', '', 'ab'])[1 + floor(U * 3)::int]}, 1 ],
 	[ 'char(7)', q{(ARRAY['a', 'b', 'long'])[1 + floor(U * 3)::int]}, 1 ]);
 
-# What no number is made of, and stands between those that are: of each length, alignment and storage
+# Columns of which no number is made, and which stand between the others: of each length, alignment and storage
 my @others = (
 	[ 'uuid', 'md5(i::text)::uuid' ], [ 'interval', q{U * interval '1 day'} ],
 	[ 'bytea', q{decode(repeat('ab', (U * 50)::int), 'hex')} ],
@@ -105,7 +104,7 @@ my @others = (
 	[ 'inet', q{'10.0.0.1'::inet + i} ], [ 'jsonb', 'to_jsonb(i)' ], [ 'oid', 'i::oid' ],
 	[ 'text[]', q{ARRAY[md5(i::text), NULL]} ], [ 'bit(3)', '5::bit(3)' ]);
 
-# A column's type and values, without NULLs
+# Draws a column's type and values, without NULLs.
 sub draw_values
 {
 	my ($k, $earlier) = @_;
@@ -149,7 +148,7 @@ sub draw_values
 		storage => $text->[0] =~ /^(?:text|varchar|bytea)/ && chance(0.3) ? pick('PLAIN', 'EXTERNAL', 'MAIN') : undef };
 }
 
-# A value in one row that fails, or makes a column's sums useless
+# Draws a value for one row that fails, or makes a column's sums useless.
 sub poison
 {
 	my ($column, $nrows) = @_;
@@ -174,7 +173,7 @@ sub draw_column
 	$column->{value} = "CASE WHEN u(i, $k + 100000) >= $column->{nulls} THEN $column->{value} END"
 		if $column->{nulls} > 0;
 	$column->{stage} = pick_weighted(first => 82, added => 10, dropped => 8);
-	# (a default that isn't volatile is a missing attribute of the rows that are there, and no column in them)
+	# (a constant default is a missing attribute of existing rows, which have no such column on their pages)
 	$column->{default} = $column->{value} =~ s/\bi\b/17/gr if $column->{stage} eq 'added' && chance(0.6)
 		&& $column->{value} !~ /SELECT/;
 	return $column;
@@ -196,7 +195,7 @@ sub draw_table
 	my (@columns, @earlier);
 
 	push @columns, draw_column($_, $nrows, \@earlier) for 1 .. $ncolumns;
-	# something to regress, mostly, and something to partition by
+	# mostly a column to regress on, and one to partition by
 	push @columns, map { { name => "c$_", class => 'number', kind => 'plain', type => 'float8',
 		value => "u(i, $_) * 20 - 10", nulls => 0,
 		stage => 'first' } } $ncolumns + 1 .. $ncolumns + 2 if chance(0.9);
@@ -240,7 +239,7 @@ sub definition
 	return $text;
 }
 
-# Rows $from to $to. Which columns there are depends on the stage.
+# Returns SQL that inserts rows $from to $to; the stage decides which columns exist.
 sub insert_sql
 {
 	my ($into, $table, $from, $to, @stages) = @_;
@@ -252,7 +251,7 @@ sub insert_sql
 	return "INSERT INTO $into ($names) SELECT $values FROM generate_series($from, $to) i;\n";
 }
 
-# Rows of a class, of ten: those of another session are others than one's own.
+# Returns a row's class, one of ten: another session's rows are of other classes than one's own.
 sub class_of
 {
 	return 'abs(hashtext(ctid::text)) % 10 IN (' . join(', ', @_) . ')';
@@ -303,7 +302,7 @@ sub draw_change
 	return $changes{$change};
 }
 
-# What a transaction does that doesn't end before the statements are run. Nothing of it may be seen.
+# Draws the changes of a transaction that stays open while the statements run. They must not see any of them.
 sub draw_rival
 {
 	my ($table) = @_;
@@ -318,7 +317,7 @@ sub draw_rival
 		"SAVEPOINT s; $update; ROLLBACK TO s", "SAVEPOINT s; $update; RELEASE s");
 }
 
-# What the statements' own transaction has done before them. All of it is seen.
+# Draws the changes that the statements' own transaction has made before. They must see all of them.
 sub draw_own
 {
 	my ($table) = @_;
@@ -405,7 +404,7 @@ sub create_sql
 	return $sql;
 }
 
-# Everything up to where other transactions begin
+# Returns all SQL up to the start of other transactions.
 sub setup_sql
 {
 	my ($table) = @_;

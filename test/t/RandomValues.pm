@@ -1,5 +1,5 @@
-# Random arguments for 019_random_sql.pl: of each type the usual, the edges, and what others of the extension's
-# functions give.
+# Random arguments for 019_random_sql.pl: for each type usual values, extreme ones, and results of others of the
+# extension's functions.
 package RandomValues;
 
 use strict;
@@ -10,7 +10,7 @@ use RandomTables qw(between chance pick);
 
 our @EXPORT = qw(values_setup draw_literal draw_query draw_quoted column_of odd);
 
-# How likely a statement is to have what is odd: most are to get past the first check.
+# Factor of the probability of odd values in a statement: most statements must get past the first check.
 our $wild = 1;
 
 sub odd
@@ -21,7 +21,8 @@ sub odd
 }
 
 
-# Rows with what a table may hold; states and models of all kinds, and states that no final function has seen.
+# Creates rows with everything that a table may hold, states and models of all kinds, and states that no final function
+# has seen.
 sub values_setup
 {
 	return <<'SQL';
@@ -120,7 +121,7 @@ sub quoted
 	return "'" . $text =~ s/'/''/gr . "'";
 }
 
-# With dollars of a name of its own, so that it may stand in another
+# Returns a text in dollar quotes with a tag of its own, so that it can be nested.
 my $ntags = 0;
 
 sub draw_quoted
@@ -245,7 +246,7 @@ sub draw_factor
 		'poly(x2, ' . pick(1, 2, 3, 4, 50, 51, 0) . ')', 'x9', 'd', 'xa');
 }
 
-# A model without an intercept, of columns of zeros and what is made of these: no term of it is active
+# Draws a model without an intercept, of columns of zeros and terms made of these: no term is active.
 sub draw_empty_formula
 {
 	return pick('y', 'y', 'b', 'f') . ' ~ 0 + ' . pick('z', 'z', 'z + z:x1', 'z:x1', 'z:t', 'z + factor(z)');
@@ -277,7 +278,7 @@ sub draw_row_filter
 	return $text;
 }
 
-# A query of rows to fit to, and those that are none
+# Draws a query of rows to fit to, or a text that isn't one.
 sub draw_query
 {
 	my $response = pick('y', 'y', 'y', 'b', 'f', 'w', 'x2 > 3', 'abs(y) + 1');
@@ -297,7 +298,7 @@ sub draw_query
 		'WITH d AS (DELETE FROM odd RETURNING *) SELECT y, x1 FROM d', 'SELECT i, xa FROM rows',
 		'SELECT i, r FROM rows', 'SELECT y, count(*) OVER () FROM rows', 'SELECT NULL, NULL', 'EXPLAIN SELECT 1')
 	  if odd(0.15);
-	# sums of it, or of what rows weigh by it, leave float8's range
+	# sums of the response, or of rows weighted by it, exceed float8's range
 	$response = pick('1e300 * (i % 2) AS y', 'abs(y) * 1e200 AS y', '1e-200 * (f + 1) AS y', '1e155 * f AS f') if odd(0.1);
 	return "SELECT $response, " . join(', ', @features, chance(0.4) ? 'w, f, g' : (), chance(0.3) ? 'i, z' : ())
 	  . " FROM $from$where";
@@ -314,7 +315,7 @@ sub stored
 	return "(SELECT v FROM $table WHERE id = " . int(rand $number_of{$table}) . ')';
 }
 
-# A state with another number at a place of its text, or a piece of it gone
+# Draws a state whose text has another number in one place, or lacks a piece.
 sub draw_state
 {
 	my ($table, $type) = @_;
@@ -375,7 +376,7 @@ sub draw_json
 		'[["a", 1], ["b", 2]]', '{"a": [1]}', '{"a": {"b": 1}}', $scalar->())) . '::jsonb';
 }
 
-# What "any" may be
+# Draws a value for an argument of type "any".
 sub draw_any
 {
 	my ($name) = @_;
@@ -417,7 +418,7 @@ my %literals = (
 my %aliases = (float8 => 'double precision', 'float8[]' => 'double precision[]', int => 'integer',
 	'int[]' => 'integer[]');
 
-# A value of this type for an argument of this name, without a function of the extension
+# Draws a value of this type for an argument of this name, without a function of the extension.
 sub draw_literal
 {
 	my ($type, $name) = @_;
@@ -431,7 +432,7 @@ my %columns = ('double precision' => [qw(y x2 x3 big w i f y*x2)], 'real' => ['x
 	'integer' => [qw(i f g)], 'bigint' => ['n'], 'text' => ['t'], 'double precision[]' => ['xa', 'ARRAY[x1,x2]'],
 	'real[]' => ['r'], '"any"' => [qw(y x1 b t s xa i)], 'anyelement' => ['i']);
 
-# A column of the tables rows, parts and odd, or undef
+# Returns a column of the tables rows, parts and odd, or undef.
 sub column_of
 {
 	my ($type) = @_;

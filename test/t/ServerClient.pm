@@ -1,5 +1,5 @@
-# A client of a server's socket that knows when an answer comes, to a part of a millisecond, and that can go without a
-# word: for tests that disturb statements at chosen times. It wants a role that needs no password.
+# A client of a server's socket that notes when an answer comes, to a part of a millisecond, and that can leave without
+# a message: for tests that disturb statements at chosen times. It needs a role without a password.
 package ServerClient;
 
 use strict;
@@ -12,7 +12,7 @@ use Time::HiRes qw(time);
 
 our @EXPORT = qw(client_open client_send client_wait client_ask client_leave);
 
-# A connection, or undef while the server takes none. target: host (a directory), port, user, dbname
+# Opens a connection; undef while the server takes none. target: host (a directory), port, user, dbname.
 sub client_open
 {
 	my ($target, $application) = @_;
@@ -44,7 +44,7 @@ sub client_send
 	syswrite $client->{socket}, 'Q' . pack('N', 5 + length $sql) . "$sql\0";
 }
 
-# The values of a row's message, NULL as nothing
+# Returns the values of a row's message, with NULL as an empty text.
 sub row_values
 {
 	my ($body) = @_;
@@ -61,7 +61,7 @@ sub row_values
 	return @values;
 }
 
-# One message of the server's; true if it ends the answer
+# Takes one message of the server's; returns true if it ends the answer.
 sub take_message
 {
 	my ($client, $kind, $body) = @_;
@@ -90,8 +90,8 @@ sub take_message
 	return $kind eq 'Z';
 }
 
-# Takes what comes within so many seconds: 'ready' when the answer has ended, 'gone' when the connection has, 'begun'
-# when a notice has come and that was waited for, else 'late'.
+# Reads for so many seconds. Returns 'ready' when the answer has ended, 'gone' when the connection has, 'begun' when an
+# expected notice has come, else 'late'.
 sub client_wait
 {
 	my ($client, $seconds, $for_notice) = @_;
@@ -127,7 +127,7 @@ sub client_wait
 	}
 }
 
-# The rows of a statement, as text; it dies of an error.
+# Returns the rows of a statement as text; dies of an error.
 sub client_ask
 {
 	my ($client, $sql, $seconds) = @_;
@@ -138,7 +138,7 @@ sub client_ask
 	return $client->{rows} =~ s/\n\z//r;
 }
 
-# Closes the connection without a word.
+# Closes the connection without a message.
 sub client_leave
 {
 	my ($client) = @_;

@@ -9,7 +9,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(kinds_setup $kinds_keep @kinds is_same_answer);
 
-# Tables of so many rows, states and models of them, in a database of its own
+# Returns SQL for tables of so many rows, and states and models of them, in a database of its own.
 sub kinds_setup
 {
 	my ($nrows) = @_;
@@ -28,7 +28,7 @@ sub kinds_setup
 };
 }
 
-# Some statements are of rows that are kept.
+# Some statements use kept rows.
 our $kinds_keep = q{SELECT gpu_keep('kept', 'SELECT y, x1, x2, x3, won, g, firm, i FROM r', true);};
 
 # name, settings, statement
@@ -115,7 +115,7 @@ our @kinds = (
 		q{SELECT count(*) FROM gpu_project_rows('SELECT i::bigint, ARRAY[x1, x2, x3]::real[] FROM r', 4, 5)} ],
 	[ 'hashing', '', q{SELECT gpu_feature_hash(ARRAY[word, g], 16) FROM r WHERE i < 4} ]);
 
-# The same text, or the same but for the last digits of numbers: where a fault takes another way that is right
+# True if texts are equal up to the last digits of numbers: a fault may lead to another way that is also right.
 sub is_same_answer
 {
 	my ($got, $right) = @_;
