@@ -119,6 +119,15 @@ gr_clusters_request(const GrGlmFit *fit)
 	return made(gr_request_of_clusters(&pass, here(), &err), &err);
 }
 
+GrRequest *
+gr_make_request(GrRequest *head, const double *const *from, int ngroups)
+{
+	GrError		err = {0};
+	GrRequest  *request = made(gr_request_make(head, from, here(), &err), &err);
+
+	return ngroups == 0 ? request : made(gr_request_by_group(request, ngroups, here(), &err), &err);
+}
+
 void *
 gr_request_scratch(const GrRequest *request)
 {

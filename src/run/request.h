@@ -26,6 +26,12 @@ extern GrRequest *gr_row_scores_request(const GrScores *scores);
 extern GrRequest *gr_scores_request(const GrGlmFit *fit);
 extern GrRequest *gr_clusters_request(const GrGlmFit *fit);
 
+/*
+ * Makes a request of this head and these arrays, as gr_request_make() does. ngroups: 0, or the request is one by group,
+ * as gr_request_by_group() makes it.
+ */
+extern GrRequest *gr_make_request(GrRequest *head, const double *const *from, int ngroups);
+
 /* Makes gr_request_scratch_nbytes() bytes in the current memory context. */
 extern void *gr_request_scratch(const GrRequest *request);
 

@@ -27,9 +27,8 @@ gr_shape_valid(const GrRowShape *shape, GrError *err)
 		gr_fail(err, GR_INVALID, 0, "there are no rows of %d features", shape->nfeatures);
 }
 
-/* True if the pass's rows are those of a sink of this shape, which keeps them as float8. */
-static bool
-is_shape_of(const GrRowShape *of_pass, GrRowShape shape, GrError *err)
+bool
+gr_rows_are_of(const GrRowShape *of_pass, GrRowShape shape, GrError *err)
 {
 	return gr_shape_valid(of_pass, err) &&
 		(gr_same_shape(*of_pass, gr_wide_shape(shape)) ||
@@ -69,7 +68,7 @@ gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err)
 {
 	bool		has_factor;
 
-	if (!is_shape_of(&pass->shape, shape, err) || !gr_distribution_valid(&pass->distribution, err))
+	if (!gr_rows_are_of(&pass->shape, shape, err) || !gr_distribution_valid(&pass->distribution, err))
 		return false;
 	if (!is_measured(pass) || !gr_bool_valid(&pass->linear) || !gr_bool_valid(&pass->counts))
 		return gr_fail(err, GR_INVALID, 0, "there is no pass of kind %d that measures %d", (int) pass->kind,
@@ -99,7 +98,7 @@ are_replicates(const GrBootPass *pass)
 bool
 gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err)
 {
-	if (!is_shape_of(&pass->shape, shape, err) || !gr_distribution_valid(&pass->distribution, err))
+	if (!gr_rows_are_of(&pass->shape, shape, err) || !gr_distribution_valid(&pass->distribution, err))
 		return false;
 	if (!pass->shape.key)
 		return gr_fail(err, GR_INVALID, 0, "a bootstrap of rows without keys");
@@ -116,7 +115,7 @@ gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err)
 bool
 gr_scores_valid(const GrScores *scores, GrRowShape shape, GrError *err)
 {
-	if (!is_shape_of(&scores->shape, shape, err) || !gr_distribution_valid(&scores->distribution, err))
+	if (!gr_rows_are_of(&scores->shape, shape, err) || !gr_distribution_valid(&scores->distribution, err))
 		return false;
 	return (scores->beta != NULL && scores->beta_lo != NULL && scores->shift != NULL) ||
 		gr_fail(err, GR_INVALID, 0, "sums of scores lack an array");

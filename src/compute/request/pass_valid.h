@@ -24,6 +24,9 @@ extern bool gr_bool_valid(const bool *flag);
 /* True if rows of this shape can be, those of kept columns included. */
 extern bool gr_shape_valid(const GrRowShape *shape, GrError *err);
 
+/* True if rows of the shape of_pass can be, and are those of a sink of this shape, which keeps them as float8. */
+extern bool gr_rows_are_of(const GrRowShape *of_pass, GrRowShape shape, GrError *err);
+
 extern bool gr_distribution_valid(const GrDistribution *distribution, GrError *err);
 
 /* Checks a pass over a sink of this shape. Arrays that the pass needs must not be NULL. */

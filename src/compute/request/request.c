@@ -51,11 +51,11 @@ lay_out_pass(const GrRequest *request)
 }
 
 static bool
-pass_valid(const GrRequest *request, GrRowShape shape, GrError *err)
+pass_valid(const GrRequest *request, GrError *err)
 {
 	const GrPass pass = gr_request_pass(request);
 
-	return gr_pass_valid(&pass, shape, err);
+	return gr_pass_valid(&pass, request->shape, err);
 }
 
 static size_t
@@ -133,11 +133,11 @@ lay_out_boot(const GrRequest *request)
 }
 
 static bool
-boot_valid(const GrRequest *request, GrRowShape shape, GrError *err)
+boot_valid(const GrRequest *request, GrError *err)
 {
 	const GrBootPass pass = gr_request_boot(request);
 
-	return gr_boot_valid(&pass, shape, err);
+	return gr_boot_valid(&pass, request->shape, err);
 }
 
 static size_t
@@ -189,11 +189,11 @@ lay_out_scores(const GrRequest *request)
 }
 
 static bool
-scores_valid(const GrRequest *request, GrRowShape shape, GrError *err)
+scores_valid(const GrRequest *request, GrError *err)
 {
 	const GrScores scores = gr_request_scores(request);
 
-	return gr_scores_valid(&scores, shape, err);
+	return gr_scores_valid(&scores, request->shape, err);
 }
 
 static size_t
@@ -244,11 +244,11 @@ gr_request_clusters(const GrRequest *request)
 }
 
 static bool
-clusters_valid(const GrRequest *request, GrRowShape shape, GrError *err)
+clusters_valid(const GrRequest *request, GrError *err)
 {
 	const GrClusterPass pass = gr_request_clusters(request);
 
-	return gr_clusters_valid(&pass, shape, err);
+	return gr_clusters_valid(&pass, request->shape, err);
 }
 
 static size_t
@@ -294,7 +294,7 @@ clusters_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *
 const GrRequestOps gr_request_ops_pass = {
 	.name = "a pass",.lay_out = lay_out_pass,.valid = pass_valid,.nsums = pass_nsums,.clear = pass_clear,
 	.merge = pass_merge,.add = pass_add,.scratch_nbytes = pass_scratch_nbytes,
-	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS,.batch = GR_REQUEST_BATCH
+	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS,.totals = true,.batch = GR_REQUEST_BATCH
 };
 
 const GrRequestOps gr_request_ops_boot = {
@@ -338,6 +338,12 @@ bool
 gr_request_polls(const GrRequest *request)
 {
 	return kinds[request->kind]->polls || request->ngroups > 0;
+}
+
+bool
+gr_request_has_totals(const GrRequest *request)
+{
+	return kinds[request->kind]->totals;
 }
 
 bool
@@ -519,8 +525,8 @@ take_by_malloc(void *arg, size_t nbytes)
 
 const GrMemory gr_request_malloc = {take_by_malloc, NULL};
 
-static GrRequestLayout
-lay_out(const GrRequest *request)
+GrRequestLayout
+gr_request_layout(const GrRequest *request)
 {
 	const GrRequestOps *ops = kinds[request->kind];
 
@@ -540,11 +546,10 @@ place_arrays(GrRequest *head, const GrRequestLayout *layout, const double *const
 	}
 }
 
-/* The request of this head, whose arrays are copied from where `from` says */
-static GrRequest *
-make(GrRequest *head, const double *const *from, GrMemory memory, GrError *err)
+GrRequest *
+gr_request_make(GrRequest *head, const double *const *from, GrMemory memory, GrError *err)
 {
-	const GrRequestLayout layout = lay_out(head);
+	const GrRequestLayout layout = gr_request_layout(head);
 	GrRequest  *request;
 
 	place_arrays(head, &layout, from);
@@ -585,7 +590,7 @@ gr_request_of_pass(const GrPass *pass, GrMemory memory, GrError *err)
 	head.measure = (int32_t) pass->measure;
 	head.face_relative = pass->face_relative;
 	head.edge = pass->edge;
-	return make(&head, from, memory, err);
+	return gr_request_make(&head, from, memory, err);
 }
 
 GrRequest *
@@ -610,7 +615,7 @@ gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err)
 	head.nactive = pass->nactive;
 	head.nreps = pass->nreps;
 	head.ninfluence = pass->nreps == 0 ? pass->ninfluence : 0;
-	return make(&head, from, memory, err);
+	return gr_request_make(&head, from, memory, err);
 }
 
 /* The request of scores, of a kind that takes them */
@@ -630,7 +635,7 @@ make_scores(const GrScores *scores, GrRequestKind kind, GrClusterWay way, GrMemo
 	head.shape = scores->shape;
 	head.distribution = scores->distribution;
 	head.way = (int32_t) way;
-	return make(&head, from, memory, err);
+	return gr_request_make(&head, from, memory, err);
 }
 
 GrRequest *
@@ -677,7 +682,7 @@ gr_request_by_group(const GrRequest *request, int ngroups, GrMemory memory, GrEr
 static bool
 arrays_valid(const GrRequest *request)
 {
-	const GrRequestLayout layout = lay_out(request);
+	const GrRequestLayout layout = gr_request_layout(request);
 	uint64_t	end = sizeof(GrRequest);
 
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
@@ -704,7 +709,8 @@ gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrEr
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
 		if (request->offsets[k] > nbytes || request->offsets[k] % sizeof(double) != 0)
 			return gr_fail(err, GR_INVALID, 0, "an array of a request lies beyond its %zu bytes", nbytes);
-	if (!kinds[request->kind]->valid(request, shape, err))
+	if (!gr_rows_are_of(&request->shape, shape, err) || !gr_distribution_valid(&request->distribution, err) ||
+		(kinds[request->kind]->valid != NULL && !kinds[request->kind]->valid(request, err)))
 		return false;
 	if (request->ngroups != 0 &&
 		(request->ngroups < 0 || kinds[request->kind]->takes_keys || !request->shape.key || !groups_fit(request)))

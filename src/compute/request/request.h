@@ -144,6 +144,9 @@ extern bool gr_request_is_mergeable(const GrRequest *head);
 /* True if the request needs the keys of rows. Other requests take rows with and without keys. */
 extern bool gr_request_takes_keys(const GrRequest *request);
 
+/* True if whoever adds rows with weights is to make their GrRowTotals, too. */
+extern bool gr_request_has_totals(const GrRequest *request);
+
 /* True if gr_request_add() asks the host by itself, however many rows it is given. */
 extern bool gr_request_polls(const GrRequest *request);
 
@@ -193,7 +196,7 @@ typedef struct GrRequestOps
 {
 	const char *name;			/* for messages, such as "a pass" */
 	GrRequestLayout (*lay_out) (const GrRequest *request);
-	bool		(*valid) (const GrRequest *request, GrRowShape shape, GrError *err);
+	bool		(*valid) (const GrRequest *request, GrError *err);	/* NULL: shape and distribution alone are checked */
 	size_t		(*nsums) (const GrRequest *request);
 	void		(*clear) (const GrRequest *request, double *sums);	/* NULL: zeros */
 	void		(*merge) (const GrRequest *request, double *sums, const double *other);	/* NULL: adds numbers */
@@ -204,6 +207,7 @@ typedef struct GrRequestOps
 							  GrError *err);	/* NULL: rows are added in pieces */
 	uint32_t	flags;			/* that may be set */
 	bool		takes_keys;
+	bool		totals;			/* see gr_request_has_totals() */
 	bool		polls;			/* add() asks the host by itself, however many rows there are */
 	int			batch;			/* rows that are best added at once */
 } GrRequestOps;
@@ -217,6 +221,16 @@ gr_request_array(const GrRequest *request, GrRequestArray k)
 {
 	return request->offsets[k] == 0 ? NULL : (const double *) ((const char *) request + request->offsets[k]);
 }
+
+/*
+ * Makes a request of this head, whose nbytes and offsets are set. from: the arrays, of which those that are NULL are
+ * left out. NULL with GR_NO_MEMORY. The head is all zeros before its members are set, so that requests that say the
+ * same are the same bytes.
+ */
+extern GrRequest *gr_request_make(GrRequest *head, const double *const *from, GrMemory memory, GrError *err);
+
+/* Numbers of float8 of the arrays that a request of this head may have */
+extern GrRequestLayout gr_request_layout(const GrRequest *head);
 
 #define GR_REQUEST_DECLARE(kind, operations, device) extern const GrRequestOps gr_request_ops_##operations;
 GR_REQUEST_KINDS(GR_REQUEST_DECLARE)

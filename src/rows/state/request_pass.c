@@ -215,7 +215,7 @@ describe_call(FunctionCallInfo fcinfo)
 	call->batch = gr_request_batch(call->request);
 	call->row = palloc(gr_row_nbytes(shape));
 	call->may_be_plain = call->rules.family == GR_BINOMIAL && gr_nroles(call->columns) == 1;
-	call->ntotals = gr_request_is_pass(call->request) && gr_has_totals(shape, call->rules) ?
+	call->ntotals = gr_request_has_totals(call->request) && gr_has_totals(shape, call->rules) ?
 		(int) (sizeof(GrRowTotals) / sizeof(double)) : 0;
 	MemoryContextSwitchTo(old);
 	fcinfo->flinfo->fn_extra = call;

@@ -583,12 +583,18 @@ static GrRequestResult
 sum_remote(GrRowSource *source, const GrRequest *request)
 {
 	Oid			type = gr_own_type(source->ingest->function, "gpu_logreg_step");
-	GrPlan	   *plan = gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass",
-										  gr_state_request(request, source->rules, source->basis), type);
+	GrPlan	   *plan;
 	GrState    *state;
 	Datum		result;
 	bool		isnull;
 
+	if (!gr_request_is_pass(request))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s cannot be made where a custom scan has its rows", gr_request_name(request)),
+				 errhint("Store the query's result in a table.")));
+	plan = gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass",
+							  gr_state_request(request, source->rules, source->basis), type);
 	result = gr_run_for_value(plan, NULL, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
