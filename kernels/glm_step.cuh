@@ -32,7 +32,7 @@ typedef struct GlmChunks
 	int64_t		end[GLM_CHUNKS_MAX];
 } GlmChunks;
 
-/* A pass's arguments in device memory; see GrPass. */
+/* The arguments of a pass (glm.h) in device memory. */
 typedef struct GlmTerms
 {
 	const double *beta;

@@ -397,10 +397,10 @@ gr_first_eta(GrLink link, double mu)
 }
 
 /*
- * The same of a pass that is linear, at beta = 0; see GrPass. A logistic regression's mean is taken for linear in its
+ * The same of a pass that is linear, at beta = 0; see glm.h. A logistic regression's mean is taken for linear in its
  * predictor; another's rows for what they are where the mean is near the response, so that the Newton step is the
  * least-squares fit with which R's glm begins. counts: weight says how many such rows there are, each one trial; see
- * GrPass
+ * glm.h
  */
 GR_HD GrGlmRow
 gr_first_row(GrDistribution distribution, double offset, double y, double weight, bool counts)

@@ -129,6 +129,32 @@ gr_request_datum(const GrRequest *request, GrWeighting weighting, const GrBasis 
 	return PointerGetDatum(asked);
 }
 
+GrState *
+gr_request_state(const GrRequest *request, GrRowRules rules, const GrBasis *basis)
+{
+	GrMeasure	measure = (GrMeasure) request->measure;
+	const GrState head = {
+		.type = GR_STEP,.kind = (int8) request->kind,.nfeatures = request->shape.nfeatures,
+		.face_relative = gr_measure_is_of_edge(measure) ? request->edge : request->face_relative,
+		.nfaces = (int16) request->nfaces,.nchanged = basis == NULL ? 0 : (int16) basis->nchanged,.intercept = 1,
+		.internal = 1,.weight = request->shape.weight,.offset = request->shape.offset,
+		.weighting = (int8) rules.weighting,.linear = (request->flags & GR_REQUEST_LINEAR) != 0,
+		.family = request->distribution.family,.link = request->distribution.link,.measure = measure,
+		.theta = gr_parameter_of(request->distribution)
+	};
+	GrRequestLayout layout = gr_request_layout(request);
+	GrState    *state = gr_state_clear(gr_state_create_like(&head, 0));
+
+	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
+		if (gr_request_array(request, k) != NULL && gr_state_array(state, k) != NULL)
+			memcpy(gr_state_array(state, k), gr_request_array(request, k), layout.n[k] * sizeof(double));
+	for (int k = 0; k < head.nchanged; k++)
+		gr_state_changed(state)[k] = basis->changed[k];
+	if (head.nchanged > 0)
+		memcpy(gr_state_basis(state), basis->coef, head.nchanged * gr_state_nterms(state) * sizeof(double));
+	return state;
+}
+
 void
 gr_request_params(Datum request, const GrColumns *columns, const GrColumns *arguments, NullableDatum *values,
 				  Oid *types)

@@ -16,6 +16,7 @@
 #include "compute/linalg/basis.h"
 #include "compute/request/request.h"
 #include "rows/columns/columns.h"
+#include "rows/state/state.h"
 
 /* Parameters of gpu_request_pass before the columns, and which of its transition function's arguments are the names */
 #define GR_REQUEST_NPARAMS 3
@@ -51,6 +52,12 @@ typedef struct GrRequestResult
  * that have none. basis: or NULL
  */
 extern Datum gr_request_datum(const GrRequest *request, GrWeighting weighting, const GrBasis *basis);
+
+/*
+ * Makes the first argument of gpu_logreg_array_pass, which makes passes where a remote query has its rows: the state
+ * that it begins with. The request must be a pass.
+ */
+extern GrState *gr_request_state(const GrRequest *request, GrRowRules rules, const GrBasis *basis);
 
 /* Fills in the values of the aggregate's parameters, and their types. */
 extern void gr_request_params(Datum request, const GrColumns *columns, const GrColumns *arguments,

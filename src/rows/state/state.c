@@ -49,9 +49,8 @@ state_size(const GrState *head, int capacity)
 	return offsetof(GrState, data) + ncells * sizeof(double);
 }
 
-/* A value with this head, whose numbers are within their bounds, but for its capacity; what follows is 0. */
-static GrState *
-create_like(const GrState *head, int capacity)
+GrState *
+gr_state_create_like(const GrState *head, int capacity)
 {
 	Size		size = state_size(head, capacity);
 	GrState    *state;
@@ -87,7 +86,7 @@ gr_state_create(GrStateType type, int nfeatures, int capacity)
 		.family = type == GR_STEP ? GR_BINOMIAL : GR_GAUSSIAN,.link = type == GR_STEP ? GR_LOGIT : GR_IDENTITY
 	};
 
-	return gr_state_clear(create_like(&head, capacity));
+	return gr_state_clear(gr_state_create_like(&head, capacity));
 }
 
 GrState *
@@ -98,26 +97,13 @@ gr_state_create_step(GrDistribution distribution, bool quasi, int nfeatures, int
 		.link = distribution.link,.theta = distribution.theta,.quasi = quasi
 	};
 
-	return gr_state_clear(create_like(&head, capacity));
-}
-
-GrState *
-gr_state_create_pass(const GrPass *pass, GrWeighting weighting, int nchanged)
-{
-	const GrState head = {
-		.type = GR_STEP,.kind = pass->kind,.nfeatures = pass->shape.nfeatures,.nfaces = pass->nfaces,
-		.nchanged = nchanged,.intercept = 1,.internal = 1,.weight = pass->shape.weight,.offset = pass->shape.offset,
-		.weighting = weighting,.linear = pass->linear,.family = pass->distribution.family,
-		.link = pass->distribution.link,.theta = gr_parameter_of(pass->distribution),.measure = pass->measure
-	};
-
-	return gr_state_clear(create_like(&head, 0));
+	return gr_state_clear(gr_state_create_like(&head, capacity));
 }
 
 GrState *
 gr_state_resize(const GrState *from, int capacity)
 {
-	GrState    *state = create_like(from, capacity);
+	GrState    *state = gr_state_create_like(from, capacity);
 
 	Assert(from->npending <= capacity);
 	memcpy(state->data, from->data, state_size(from, from->npending) - offsetof(GrState, data));
@@ -134,7 +120,7 @@ gr_state_named(GrState *state, const char *names, Size nbytes)
 	head = *state;
 	head.npending = 0;
 	head.nnames = (nbytes + sizeof(double) - 1) / sizeof(double);
-	named = create_like(&head, 0);
+	named = gr_state_create_like(&head, 0);
 	memcpy(named->data, state->data, gr_state_names(state) - (char *) state->data);
 	memcpy(gr_state_names(named), names, nbytes);
 	return named;
@@ -169,7 +155,7 @@ gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int ca
 	head.weight = shape.weight;
 	head.offset = shape.offset;
 	head.weighting = weighting;
-	reshaped = create_like(&head, capacity);
+	reshaped = gr_state_create_like(&head, capacity);
 	/* the names are where others have totals */
 	memcpy(reshaped->data, state->data,
 		   gr_state_names(state) - (char *) state->data + (Size) state->nnames * sizeof(double));
@@ -186,31 +172,24 @@ gr_state_request_sums(GrRowShape shape, GrRowRules rules)
 	return state;
 }
 
-GrState *
-gr_state_request(const GrRequest *request, GrRowRules rules, const GrBasis *basis)
+double *
+gr_state_array(GrState *state, GrRequestArray array)
 {
-	const GrPass of_request = gr_request_pass(request);
-	const GrPass *pass = &of_request;
-	int			nchanged = basis == NULL ? 0 : basis->nchanged;
-	GrState    *state = gr_state_create_pass(pass, rules.weighting, nchanged);
-	Size		t = gr_state_nterms(state);
-
-	state->face_relative = gr_measure_is_of_edge(pass->measure) ? pass->edge : pass->face_relative;
-	if (pass->beta != NULL)
-		memcpy(gr_state_beta(state), pass->beta, t * sizeof(double));
-	memcpy(gr_state_shift(state), pass->shift, (t - 1) * sizeof(double));
-	if (pass->nfaces > 0)
+	switch (array)
 	{
-		memcpy(gr_state_face_absolute(state), pass->face_absolute, pass->nfaces * sizeof(double));
-		memcpy(gr_state_faces(state), pass->faces, pass->nfaces * 2 * t * sizeof(double));
+		case GR_REQUEST_BETA:
+			return gr_state_beta(state);
+		case GR_REQUEST_SHIFT:
+			return gr_state_shift(state);
+		case GR_REQUEST_FACES:
+			return state->nfaces > 0 ? gr_state_faces(state) : NULL;
+		case GR_REQUEST_FACE_ABSOLUTE:
+			return state->nfaces > 0 ? gr_state_face_absolute(state) : NULL;
+		case GR_REQUEST_FACTOR:
+			return gr_state_nfactor(state) > 0 ? gr_state_factor(state) : NULL;
+		default:
+			return NULL;
 	}
-	for (int k = 0; k < nchanged; k++)
-		gr_state_changed(state)[k] = basis->changed[k];
-	if (nchanged > 0)
-		memcpy(gr_state_basis(state), basis->coef, nchanged * t * sizeof(double));
-	if (gr_state_nfactor(state) > 0)
-		memcpy(gr_state_factor(state), pass->factor, gr_state_nfactor(state) * sizeof(double));
-	return state;
 }
 
 GrBasis
@@ -332,16 +311,16 @@ add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 	const GrPass pass = {
 		.kind = (GrPassKind) state->kind,.shape = gr_state_shape(state),
 		.distribution = gr_state_distribution(state),
-		.beta = gr_state_beta(state),
-		.shift = gr_state_shift(state),
+		.beta = gr_state_array(state, GR_REQUEST_BETA),
+		.shift = gr_state_array(state, GR_REQUEST_SHIFT),
 		.nfaces = state->nfaces,
-		.faces = gr_state_faces(state),
-		.face_absolute = gr_state_face_absolute(state),
+		.faces = gr_state_array(state, GR_REQUEST_FACES),
+		.face_absolute = gr_state_array(state, GR_REQUEST_FACE_ABSOLUTE),
 		.face_relative = state->face_relative,.edge = state->face_relative,
 		.linear = state->linear != 0,
 		.measure = (GrMeasure) state->measure,
 		.counts = state->weighting == GR_FREQUENCIES,
-		.factor = gr_state_nfactor(state) > 0 ? gr_state_factor(state) : NULL
+		.factor = gr_state_array(state, GR_REQUEST_FACTOR)
 	};
 
 	change_rows(state, rows, nrows);

@@ -46,7 +46,7 @@ typedef enum GrStateType
  * to a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch
  * of rows, since the kernels want many at a time, and is updated in place.
  *
- * What is asked of a gpu_ols_stats' rows is nothing; of a gpu_logreg_step's, a GrPass. A value given to a user is of
+ * What is asked of a gpu_ols_stats' rows is nothing; of a gpu_logreg_step's, a pass. A value given to a user is of
  * kind EXACT, without faces, basis or shift, all of its sums but the deviance finite; others exist within a statement
  * of gpu_logreg_fit(). One without a complete row is a logistic regression's, whatever family its aggregate is of.
  */
@@ -319,16 +319,13 @@ extern GrState *gr_state_create(GrStateType type, int nfeatures, int capacity);
 extern GrState *gr_state_create_step(GrDistribution distribution, bool quasi, int nfeatures, int capacity);
 
 /*
- * A value for gpu_logreg_fit(), for such a pass, but at a beta of 0, without shift, faces, basis or factor set. The
- * numbers must be within their bounds.
+ * A value with this head, all of whose numbers but the capacity are its own and must be within their bounds. Its arrays
+ * are 0, and sums that are not are for gr_state_clear().
  */
-extern GrState *gr_state_create_pass(const GrPass *pass, GrWeighting weighting, int nchanged);
+extern GrState *gr_state_create_like(const GrState *head, int capacity);
 
-/*
- * A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins
- * with.
- */
-extern GrState *gr_state_request(const GrRequest *request, GrRowRules rules, const GrBasis *basis);
+/* Where a gpu_logreg_step has an array of a request; NULL: it has none such */
+extern double *gr_state_array(GrState *state, GrRequestArray array);
 
 /* The basis that a request has, whose numbers stay the request's; in the current memory context */
 extern GrBasis gr_state_requested_basis(GrState *request);

@@ -594,7 +594,7 @@ sum_remote(GrRowSource *source, const GrRequest *request)
 				 errmsg("%s cannot be made where a custom scan has its rows", gr_request_name(request)),
 				 errhint("Store the query's result in a table.")));
 	plan = gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass",
-							  gr_state_request(request, source->rules, source->basis), type);
+							  gr_request_state(request, source->rules, source->basis), type);
 	result = gr_run_for_value(plan, NULL, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);

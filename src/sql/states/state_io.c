@@ -361,10 +361,11 @@ read_pass(Reader *reader, int nfeatures)
 	int			nfaces = (int) read_integer(reader, ",", "faces", 0, GR_MAX_FACES);
 	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));
 	GrMeasure	measure = (GrMeasure) (roles / 16);
-	GrPass		pass = {
-		.kind = kind,.shape = {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0, false},
-		.distribution = {(GrFamily) family, (GrLink) link},.linear = (roles & 8) != 0,.measure = measure,
-		.nfaces = nfaces
+	const GrState head = {
+		.type = GR_STEP,.kind = (int8) kind,.nfeatures = nfeatures,.nfaces = (int16) nfaces,
+		.nchanged = (int16) nchanged,.intercept = 1,.internal = 1,.weight = (roles & 1) != 0,
+		.offset = (roles & 2) != 0,.weighting = (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS,
+		.linear = (roles & 8) != 0,.family = (int8) family,.link = (int8) link,.measure = measure
 	};
 	Size		nfactor = nfeatures >= 0 && gr_measure_has_factor(measure) ? gr_triangle(gr_nterms(nfeatures)) : 0;
 	GrState    *state;
@@ -373,7 +374,7 @@ read_pass(Reader *reader, int nfeatures)
 		raise_syntax(reader);
 	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (2 * nfaces + nchanged) * (Size) gr_nterms(nfeatures) +
 			   nfactor);
-	state = gr_state_create_pass(&pass, (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nchanged);
+	state = gr_state_clear(gr_state_create_like(&head, 0));
 	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);
 	state->nworkers = (int16) read_integer(reader, ",", "workers", 0, PG_INT16_MAX);
 	return state;
