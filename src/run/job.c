@@ -22,6 +22,7 @@
 #include "run/job.h"
 #include "run/progress.h"
 #include "run/raise.h"
+#include "run/request.h"
 #include "run/spool.h"
 
 /* rows that a kernel takes at a time; with fewer its partial sums cost as much */
@@ -564,6 +565,22 @@ gr_job_head(const GrJob *job, int64 nrows)
 	return head;
 }
 
+static void
+sum_spool(GrJob *job, const GrRequest *request, double *sums)
+{
+	void	   *scratch = gr_request_scratch(request);
+
+	gr_spool_rewind(&job->spool);
+	for (int64 left = job->nrows; left > 0;)
+	{
+		int64		n = gr_spool_next(&job->spool, left, job->block, job->block_capacity);
+
+		gr_add_request(request, sums, job->block, n, scratch);
+		left -= n;
+	}
+	pfree(scratch);
+}
+
 void
 gr_job_sums(GrJob *job, const GrRequest *request, double *sums)
 {
@@ -573,7 +590,7 @@ gr_job_sums(GrJob *job, const GrRequest *request, double *sums)
 	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
 	if (job->spool.file != NULL)
 	{
-		gr_spool_sums(&job->spool, job->nrows, job->block, job->block_capacity, request, sums);
+		sum_spool(job, request, sums);
 		job->times.kernel_s += gr_now() - started;
 		return;
 	}

@@ -128,6 +128,31 @@ gr_make_request(GrRequest *head, const double *const *from, int ngroups)
 	return ngroups == 0 ? request : made(gr_request_by_group(request, ngroups, here(), &err), &err);
 }
 
+GrRequest *
+gr_kind_request(GrRequestKind kind, GrRowShape shape, int ngroups, const double *numbers, Size n)
+{
+	const double *from[GR_REQUEST_NARRAYS] = {NULL};
+	GrRequestLayout layout;
+	GrRequest	head;
+	double	   *at;
+	Size		nall = 0;
+
+	memset(&head, 0, sizeof(head));
+	head.kind = kind;
+	head.shape = shape;
+	head.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
+	layout = gr_request_layout(&head);
+	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
+		nall += layout.n[k];
+	if (n > nall)
+		elog(ERROR, "%s has arrays of %zu numbers, not of %zu", gr_request_name(&head), nall, n);
+	at = palloc0(Max(nall, 1) * sizeof(double));
+	memcpy(at, numbers, n * sizeof(double));
+	for (int k = 0; k < GR_REQUEST_NARRAYS; at += layout.n[k++])
+		from[k] = layout.n[k] > 0 ? at : NULL;
+	return gr_make_request(&head, from, ngroups);
+}
+
 void *
 gr_request_scratch(const GrRequest *request)
 {

@@ -32,6 +32,12 @@ extern GrRequest *gr_clusters_request(const GrGlmFit *fit);
  */
 extern GrRequest *gr_make_request(GrRequest *head, const double *const *from, int ngroups);
 
+/*
+ * Makes a request of any kind whose head says no more than the shape of gaussian rows. numbers: its arrays, one behind
+ * the other, n float8 of them; what is missing is 0. ERROR if there are more.
+ */
+extern GrRequest *gr_kind_request(GrRequestKind kind, GrRowShape shape, int ngroups, const double *numbers, Size n);
+
 /* Makes gr_request_scratch_nbytes() bytes in the current memory context. */
 extern void *gr_request_scratch(const GrRequest *request);
 

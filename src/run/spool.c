@@ -8,7 +8,6 @@
 
 #include "run/compat.h"
 #include "run/raise.h"
-#include "run/request.h"
 #include "run/spool.h"
 
 void
@@ -85,9 +84,8 @@ gr_spool_lend(GrSpool *spool)
 	return copy;
 }
 
-/* The next rows as passes see them, at most left of them and capacity; how many they are */
-static int64
-next_rows(GrSpool *spool, int64 left, double *block, int64 capacity)
+int64
+gr_spool_next(GrSpool *spool, int64 left, double *block, int64 capacity)
 {
 	int64		n = Min(left, capacity);
 
@@ -95,22 +93,6 @@ next_rows(GrSpool *spool, int64 left, double *block, int64 capacity)
 	gr_spool_read(spool, block, n);
 	gr_change_rows(spool->basis, spool->shape, block, n);
 	return n;
-}
-
-void
-gr_spool_sums(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrRequest *request, double *sums)
-{
-	void	   *scratch = gr_request_scratch(request);
-
-	gr_spool_rewind(spool);
-	for (int64 left = nrows; left > 0;)
-	{
-		int64		n = next_rows(spool, left, block, capacity);
-
-		gr_add_request(request, sums, block, n, scratch);
-		left -= n;
-	}
-	pfree(scratch);
 }
 
 void

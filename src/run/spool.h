@@ -41,9 +41,8 @@ extern void gr_spool_read(GrSpool *spool, void *rows, int64 nrows);
 /* Returns a spool of the same rows for another reader. spool may be used again when that reader has ended. */
 extern GrSpool gr_spool_lend(GrSpool *spool);
 
-/* Adds the first nrows rows, which are read into block, capacity of them at a time, to the sums of a request. */
-extern void gr_spool_sums(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrRequest *request,
-						  double *sums);
+/* Reads the next rows into block as passes see them: left or capacity of them, as returned. */
+extern int64 gr_spool_next(GrSpool *spool, int64 left, double *block, int64 capacity);
 
 /* Closes the file, unless it is lent. A spool of zeros is accepted. */
 extern void gr_spool_end(GrSpool *spool);

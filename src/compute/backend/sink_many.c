@@ -250,7 +250,6 @@ prepare_sums(ManySink *many, const GrRequest *request, double *sums, GrError *er
 		return fail_memory(err, nbytes + nothers * nsums * sizeof(double), "sums over several devices");
 	memcpy(many->arguments, request, nbytes);
 	many->round_kind = ROUND_SUMS;
-	many->request = many->arguments;
 	many->parts[0].sums = sums;
 	for (int i = 1; i < many->n; i++)
 	{

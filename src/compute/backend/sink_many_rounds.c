@@ -81,7 +81,7 @@ run_part(Part *part, const GrHost *host)
 	switch (many->round_kind)
 	{
 		case ROUND_SUMS:
-			part->failed = !many->ops->sums(part->sink, many->request, part->sums, host, &part->error);
+			part->failed = !many->ops->sums(part->sink, many->arguments, part->sums, host, &part->error);
 			break;
 		case ROUND_CHANGE:
 			part->failed = !many->ops->change(part->sink, &many->basis, host, &part->error);

@@ -66,7 +66,6 @@ struct ManySink
 
 	/* a round; what the threads read is written under the mutex, before they are woken */
 	RoundKind	round_kind;
-	const GrRequest *request;	/* in arguments */
 	GrBasis		basis;
 	Deriving	deriving;
 	void	   *arguments;		/* of whichever of them it is */

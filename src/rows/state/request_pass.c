@@ -595,12 +595,11 @@ gr_request_final(PG_FUNCTION_ARGS)
 }
 
 GrRequestResult
-gr_request_result(Datum value, const GrRequest *request)
+gr_request_result(Datum value, Size nsums)
 {
 	bytea	   *bytes = DatumGetByteaPP(value);
 	Size		nbytes = VARSIZE_ANY_EXHDR(bytes);
 	char	   *copy = MemoryContextAllocHuge(CurrentMemoryContext, Max(nbytes, sizeof(GrRequestCounts)));
-	Size		nsums = gr_request_nsums(request);
 	GrRequestResult result;
 
 	memcpy(copy, VARDATA_ANY(bytes), nbytes);

@@ -63,8 +63,8 @@ extern GrState *gr_request_state(const GrRequest *request, GrRowRules rules, con
 extern void gr_request_params(Datum request, const GrColumns *columns, const GrColumns *arguments,
 							  NullableDatum *values, Oid *types);
 
-/* Reads a value that gpu_request_pass has returned. ERROR if it is that of another request. */
-extern GrRequestResult gr_request_result(Datum value, const GrRequest *request);
+/* Reads a value that gpu_request_pass has returned, with nsums sums. ERROR if it has other ones. */
+extern GrRequestResult gr_request_result(Datum value, Size nsums);
 
 /* Gives the result's memory back. */
 extern void gr_request_free(GrRequestResult *result);

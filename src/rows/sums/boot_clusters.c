@@ -20,7 +20,7 @@ typedef struct ClusterReceiver
 {
 	GrReceiver	base;
 	const GrBootPass *pass;
-	const GrRequest *request;	/* of a query's clusters */
+	Size		nsums;			/* of a query's clusters, of one */
 	double	   *sums;
 	double	   *scores;			/* t */
 	double	   *q;				/* nactive: B times these */
@@ -67,7 +67,7 @@ receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 	CHECK_FOR_INTERRUPTS();
 	if (isnull)
 		return true;
-	result = gr_request_result(value, receiver->request);
+	result = gr_request_result(value, receiver->nsums);
 	if (result.counts.nrows > 0)
 		add_cluster(receiver, result.sums, result.counts.nrows);
 	gr_request_free(&result);
@@ -91,9 +91,11 @@ add_queried(const GrIngest *ingest, const GrBasis *basis, ClusterReceiver *recei
 	GrIngest	keyless = gr_ingest_without_key(ingest);
 	const GrScores scores = scores_of(receiver->pass);
 
+	Datum		request = gr_request_datum(gr_row_scores_request(&scores), keyless.rules.weighting, basis);
+
 	gr_clusters_check(&keyless);
-	receiver->request = gr_row_scores_request(&scores);
-	gr_run_plan(gr_plan_request_by_cluster(&keyless, receiver->request, basis, 0), NULL, &receiver->base, 0);
+	receiver->nsums = gr_scores_nsums(scores.shape.nfeatures, scores.hessian);
+	gr_run_plan(gr_plan_request_by_cluster(&keyless, request, 0), NULL, &receiver->base, 0);
 }
 
 static void

@@ -22,7 +22,7 @@ typedef struct ClusterReceiver
 {
 	GrReceiver	base;
 	GrGlmFit *fit;
-	const GrRequest *request;
+	Size		nsums;			/* of a cluster */
 	int64		nrows;			/* of all clusters */
 } ClusterReceiver;
 
@@ -72,7 +72,7 @@ receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 	CHECK_FOR_INTERRUPTS();
 	if (isnull)
 		return true;
-	result = gr_request_result(value, receiver->request);
+	result = gr_request_result(value, receiver->nsums);
 	receiver->nrows += result.counts.nrows;
 	if (result.counts.nrows > 0 && !gr_glm_add_cluster(receiver->fit, result.sums, &gr_host, &err))
 		gr_raise(&err);
@@ -101,10 +101,12 @@ gr_clusters_sum(const GrIngest *given, GrGlmFit *fit, int64 nrows)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const GrIngest keyless = gr_ingest_without_key(given);
 	ClusterReceiver receiver = {
-		.base.pub.receiveSlot = receive_cluster,.fit = fit,.request = gr_scores_request(fit)
+		.base.pub.receiveSlot = receive_cluster,.fit = fit,
+		.nsums = gr_scores_nsums(fit->pass.shape.nfeatures, gr_fit_vcov(fit) == GR_VCOV_CR2)
 	};
+	Datum		request = gr_request_datum(gr_scores_request(fit), keyless.rules.weighting, fit->basis);
 
-	gr_run_plan(gr_plan_request_by_cluster(&keyless, receiver.request, fit->basis, fit->way), NULL, &receiver.base, 0);
+	gr_run_plan(gr_plan_request_by_cluster(&keyless, request, fit->way), NULL, &receiver.base, 0);
 	check_clusters(&keyless, &receiver, nrows);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -51,11 +51,8 @@ sum_source(GrRowSource *source)
 
 	do
 	{
-		GrRequest  *request = gr_linear_request(source->shape, source->rules, sums.shift);
-
-		gr_request_clear(request, of_pass);
-		gr_source_sums(source, request, of_pass);
-		pfree(request);
+		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
+		gr_source_sums(source, gr_linear_request(source->shape, source->rules, sums.shift), of_pass);
 		take_gram(of_pass, &sums);
 	} while (source->npasses == 1 && gr_gram_choose_shift(&sums, FAR_SPREADS, sums.shift));
 	pfree(of_pass);
@@ -75,19 +72,17 @@ static void
 sum_parts_about(GrFoldRows *parts, const double *shift, GrGram *sums)
 {
 	int			p = parts->shape.nfeatures;
-	GrRequest  *request = gr_linear_request(parts->shape, parts->rules, shift);
-	double	   *of_pass = palloc_extended(gr_request_nsums(request) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *of_pass = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double), MCXT_ALLOC_HUGE);
 
 	for (int k = 0; k < parts->n; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		gr_request_clear(request, of_pass);
-		gr_fold_part_sums(parts, k, request, of_pass);
+		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
+		gr_fold_part_sums(parts, k, gr_linear_request(parts->shape, parts->rules, shift), of_pass);
 		take_gram(of_pass, &sums[k]);
 		memcpy(sums[k].shift, shift, gr_nterms(p) * sizeof(double));
 	}
 	pfree(of_pass);
-	pfree(request);
 }
 
 /* Sums each part up, in two passes where a column of all rows is far from 0. */

@@ -186,14 +186,21 @@ note_first(GrFoldRows *rows, const GrRequest *request)
 	rows->first = memcpy(MemoryContextAllocHuge(GetMemoryChunkContext(rows), nbytes), request, nbytes);
 }
 
-void
-gr_fold_part_sums(GrFoldRows *rows, int part, const GrRequest *request, double *sums)
+static void
+sum_part(GrFoldRows *rows, int part, const GrRequest *request, double *sums)
 {
 	double		started = gr_now();
 
 	gr_job_sums(rows->part[part], request, sums);
 	rows->npasses++;
 	rows->pass_s += gr_now() - started;
+}
+
+void
+gr_fold_part_sums(GrFoldRows *rows, int part, GrRequest *request, double *sums)
+{
+	sum_part(rows, part, request, sums);
+	pfree(request);
 }
 
 /* A part's sums of the first request */
@@ -206,7 +213,7 @@ first_sums(GrFoldRows *rows, int part, const GrRequest *request)
 		return sums;
 	sums = MemoryContextAllocHuge(GetMemoryChunkContext(rows), gr_request_nsums(request) * sizeof(double));
 	gr_request_clear(request, sums);
-	gr_fold_part_sums(rows, part, request, sums);
+	sum_part(rows, part, request, sums);
 	return rows->first_sums[part] = sums;
 }
 
@@ -226,7 +233,7 @@ gr_fold_request(GrFoldRows *rows, int left_out, const GrRequest *request, double
 		if (k != left_out && first)
 			gr_request_merge(request, sums, first_sums(rows, k, request));
 		else if (k != left_out)
-			gr_fold_part_sums(rows, k, request, sums);
+			sum_part(rows, k, request, sums);
 	}
 }
 

@@ -40,8 +40,8 @@ extern GrFoldRows *gr_fold_rows(GrJob *job, int nfolds, const char *const *names
 /* Adds the rows of the parts but number left_out to the sums of a request. */
 extern void gr_fold_request(GrFoldRows *rows, int left_out, const GrRequest *request, double *sums);
 
-/* Adds the rows of one part to the sums of a request. */
-extern void gr_fold_part_sums(GrFoldRows *rows, int part, const GrRequest *request, double *sums);
+/* Adds the sums of a request over the rows of one part to sums, and frees the request. */
+extern void gr_fold_part_sums(GrFoldRows *rows, int part, GrRequest *request, double *sums);
 
 /* The totals of the rows of all parts but one, and how many rows these are; see gr_has_totals() */
 extern GrRowTotals gr_fold_totals(const GrFoldRows *rows, int left_out);

@@ -39,23 +39,22 @@ gr_plan_requests(const GrIngest *ingest, double cost, int *nworkers)
 }
 
 GrRequestResult
-gr_run_request(const GrIngest *ingest, const GrPlan *plan, const GrRequest *request, const GrBasis *basis)
+gr_run_request(const GrIngest *ingest, const GrPlan *plan, Datum request, Size nsums)
 {
 	Oid			types[GR_REQUEST_NPARAMS];
 	NullableDatum values[GR_REQUEST_NPARAMS];
 	Datum		result;
 	bool		isnull;
 
-	gr_request_params(gr_request_datum(request, ingest->rules.weighting, basis), ingest->columns, ingest->arguments,
-					  values, types);
+	gr_request_params(request, ingest->columns, ingest->arguments, values, types);
 	result = gr_run_for_value(plan, gr_make_params(GR_REQUEST_NPARAMS, values, types), &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
-	return gr_request_result(result, request);
+	return gr_request_result(result, nsums);
 }
 
 GrPlan *
-gr_plan_request_by_cluster(const GrIngest *ingest, const GrRequest *request, const GrBasis *basis, int way)
+gr_plan_request_by_cluster(const GrIngest *ingest, Datum request, int way)
 {
 	Oid			types[GR_REQUEST_NPARAMS];
 	NullableDatum params[GR_REQUEST_NPARAMS];
@@ -63,8 +62,7 @@ gr_plan_request_by_cluster(const GrIngest *ingest, const GrRequest *request, con
 	double		before = gr_request_planned_cost;
 	GrPlan	   *plan = NULL;
 
-	gr_request_params(gr_request_datum(request, ingest->rules.weighting, basis), ingest->columns, ingest->arguments,
-					  params, types);
+	gr_request_params(request, ingest->columns, ingest->arguments, params, types);
 	for (int k = 0; k < GR_REQUEST_NPARAMS; k++)
 		values[k] = params[k].value;
 	PG_TRY();

@@ -22,15 +22,13 @@
  */
 extern GrPlan *gr_plan_requests(const GrIngest *ingest, double cost, int *nworkers);
 
-/* Makes the sums of a request by such a plan. basis: to which rows are changed first, or NULL. ERROR without a row. */
-extern GrRequestResult gr_run_request(const GrIngest *ingest, const GrPlan *plan, const GrRequest *request,
-									  const GrBasis *basis);
+/* Makes the nsums sums of a request, which gr_request_datum() has made, by such a plan. ERROR without a row. */
+extern GrRequestResult gr_run_request(const GrIngest *ingest, const GrPlan *plan, Datum request, Size nsums);
 
 /*
  * Plans the sums of a request for each cluster of a query, as gr_plan_clusters() does. The column that the plan gives
  * is what gr_request_result() reads.
  */
-extern GrPlan *gr_plan_request_by_cluster(const GrIngest *ingest, const GrRequest *request, const GrBasis *basis,
-										  int way);
+extern GrPlan *gr_plan_request_by_cluster(const GrIngest *ingest, Datum request, int way);
 
 #endif							/* GPUREG_REQUEST_QUERY_H */

@@ -622,8 +622,9 @@ sum_query(GrRowSource *source, const GrRequest *request, double *sums)
 		(void) plan_keyed(source, source->ingest);
 	old = MemoryContextSwitchTo(context);
 	result = source->remote ? sum_remote(source, request) :
-		gr_run_request(keyed ? source->ingest : &keyless, keyed ? source->keyed_plan : source->plan, request,
-					   source->basis);
+		gr_run_request(keyed ? source->ingest : &keyless, keyed ? source->keyed_plan : source->plan,
+					   gr_request_datum(request, source->ingest->rules.weighting, source->basis),
+					   gr_request_nsums(request));
 	gr_request_merge(request, sums, result.sums);
 	if (result.totals != NULL)
 		source->totals = *result.totals;
@@ -698,7 +699,7 @@ gr_source_change(GrRowSource *source, const GrBasis *basis)
 }
 
 void
-gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums)
+gr_source_sums(GrRowSource *source, GrRequest *request, double *sums)
 {
 	double		started = gr_now();
 
@@ -706,6 +707,19 @@ gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums)
 	source->npasses++;
 	gr_progress_pass();
 	source->pass_s += gr_now() - started;
+	pfree(request);
+}
+
+double *
+gr_source_new_sums(GrRowSource *source, GrRequest *request, Size *n)
+{
+	double	   *sums;
+
+	*n = gr_request_nsums(request);
+	sums = palloc_extended(Max(*n, 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	gr_request_clear(request, sums);
+	gr_source_sums(source, request, sums);
+	return sums;
 }
 
 /* Returns the name of a way's cluster column, the second where both count. */

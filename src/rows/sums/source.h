@@ -132,7 +132,10 @@ extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 /* Gives the fit, which asks for clusters, their sums: runs source->clustered again, or reads kept rows back. */
 extern void gr_source_clusters(GrRowSource *source, GrGlmFit *fit);
 
-/* Makes the sums of a request over the source's rows: adds to sums. */
-extern void gr_source_sums(GrRowSource *source, const GrRequest *request, double *sums);
+/* Adds the sums of a request over the source's rows to sums, and frees the request. */
+extern void gr_source_sums(GrRowSource *source, GrRequest *request, double *sums);
+
+/* Makes the sums of a request, *n of them, in the current memory context, and frees the request. */
+extern double *gr_source_new_sums(GrRowSource *source, GrRequest *request, Size *n);
 
 #endif							/* GPUREG_SOURCE_H */

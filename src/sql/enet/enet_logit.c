@@ -24,16 +24,13 @@ make_passes(GrEnetLogit *logit)
 
 	while (path->wants_pass)
 	{
-		GrRequest  *request = gr_pass_request(&path->pass);
-
 		data->npasses++;
 		for (int f = 0; f < data->n; f++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (f != logit->left_out)
-				gr_source_sums(&data->source[f], request, path->sums);
+				gr_source_sums(&data->source[f], gr_pass_request(&path->pass), path->sums);
 		}
-		pfree(request);
 		if (gr_logit_path_advance(path, &gr_host, &err))
 			continue;
 		gr_note_device_error(&err);
@@ -186,12 +183,10 @@ deviance_of(GrRowSource *source, const double *beta, double *sums)
 {
 	int			p = source->shape.nfeatures;
 	double	   *shift = palloc0(gr_nterms(p) * sizeof(double));
-	GrRequest  *request = gr_logit_gradient_request(source->shape, source->rules.weighting == GR_FREQUENCIES, beta,
-													shift);
+	bool		counts = source->rules.weighting == GR_FREQUENCIES;
 
-	gr_request_clear(request, sums);
-	gr_source_sums(source, request, sums);
-	pfree(request);
+	gr_pass_clear(GR_PASS_GRADIENT, p, sums);
+	gr_source_sums(source, gr_logit_gradient_request(source->shape, counts, beta, shift), sums);
 	pfree(shift);
 	return sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
 }

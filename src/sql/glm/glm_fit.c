@@ -147,12 +147,7 @@ answer(GrRowSource *source, GrGlmFit *fit, GrGlmWant want)
 	else if (want == GR_GLM_CLUSTERS)
 		gr_source_clusters(source, fit);
 	else
-	{
-		GrRequest  *request = gr_pass_request(&fit->pass);
-
-		gr_source_sums(source, request, fit->sums);
-		pfree(request);
-	}
+		gr_source_sums(source, gr_pass_request(&fit->pass), fit->sums);
 }
 
 /* For gpu_progress(): a pass that has a deviance */

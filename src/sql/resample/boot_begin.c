@@ -167,11 +167,7 @@ gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribut
 void
 gr_boot_sums(GrBoot *boot, const GrBootPass *pass, double *sums)
 {
-	GrRequest  *request;
-
 	if (pass->nactive < 1)
 		elog(ERROR, "a bootstrap of no terms has nothing to sum");
-	request = gr_boot_request(pass);
-	gr_source_sums(boot->f.data->source, request, sums);
-	pfree(request);
+	gr_source_sums(boot->f.data->source, gr_boot_request(pass), sums);
 }

@@ -71,12 +71,10 @@ count_wrong(Fitting *f, int part, const double *beta, double *sums)
 {
 	int			p = f->rows->shape.nfeatures;
 	double	   *face = palloc0(gr_face_size(p) * sizeof(double));
-	GrRequest  *request;
 
 	memcpy(face, beta, gr_nterms(p) * sizeof(double));
-	request = gr_logit_face_request(f->rows->shape, face);
-	gr_request_clear(request, sums);
-	gr_fold_part_sums(f->rows, part, request, sums);
+	gr_pass_clear(GR_PASS_FACE, p, sums);
+	gr_fold_part_sums(f->rows, part, gr_logit_face_request(f->rows->shape, face), sums);
 	return sums[GR_SUM_NWRONG] + sums[GR_SUM_NONES];
 }
 
@@ -92,16 +90,15 @@ test_fold(Fitting *f, int part, const GrGlmFit *fit, GrCvFold *fold)
 	const GrJob *job = f->rows->part[part];
 	double	   *beta = palloc0(gr_nterms(p) * sizeof(double));
 	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double), MCXT_ALLOC_HUGE);
-	GrRequest  *request;
 
 	fold->ntest = job->nrows;
 	fold->weight = f->rows->shape.weight ? job->totals.weights : (double) job->nrows;
 	fold->error = fold->misclassified = NAN;
 	if (!fold->converged)
 		return;
-	request = gr_logit_gradient_request(f->rows->shape, false, fit->pass.beta, fit->pass.shift);
-	gr_request_clear(request, sums);
-	gr_fold_part_sums(f->rows, part, request, sums);
+	gr_pass_clear(GR_PASS_GRADIENT, p, sums);
+	gr_fold_part_sums(f->rows, part, gr_logit_gradient_request(f->rows->shape, false, fit->pass.beta, fit->pass.shift),
+					  sums);
 	fold->error = (sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]) / fold->weight;
 	for (int k = 0; k + first <= p; k++)
 		beta[k + first] = isnan(fold->coef[k]) ? 0 : fold->coef[k];
