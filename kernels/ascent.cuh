@@ -1,10 +1,10 @@
 /*
- * ascent.cuh: batch gradient ascent for logistic regression with all iterations in one kernel, on one thread block that
- * keeps the examples in registers.
+ * ascent.cuh: batch gradient ascent for logistic regression, with all iterations in one kernel, on one thread block
+ * that keeps the rows in registers. rows_ascent.cu calls it first.
  *
- * One iteration is beta += rate (X'(y - mu) - l2 (0, b)), mu = 1 / (1 + exp(-X beta)), X = (1, x). The state lives in
- * device memory between launches; how the iterations are cut into launches doesn't change a bit of the result. The
- * order of summation depends on the type and on the numbers of rows and features only.
+ * An iteration is beta += rate (X'(y - mu) - l2 (0, b)), mu = 1 / (1 + exp(-X beta)), X = (1, x). The state stays in
+ * device memory between launches; the result has the same bits however iterations are divided into launches. The order
+ * of summation depends only on the type and on the numbers of rows and features.
  */
 #ifndef GPUREG_ASCENT_CUH
 #define GPUREG_ASCENT_CUH
@@ -17,27 +17,27 @@
 #define GR_ASCENT_MAX_FEATURES 16
 
 /*
- * What launches hand on to each other. beta is kept times log2(e), so that exp(eta) is a power of two of a dot product;
- * in float4 jobs the values are float4's.
+ * State passed from one launch to the next. beta is stored times log2(e), so that exp(eta) is a power of two of a dot
+ * product; float4 jobs store float4 values.
  */
 typedef struct GrAscentState
 {
-	int64_t		iterations;		/* done so far, over all launches */
-	int64_t		converged;		/* 1: stopped for that, and later launches do nothing */
-	double		scaled_beta[GR_ASCENT_MAX_FEATURES + 1];	/* of (1, x); those that there are in use */
+	int64_t		iterations;		/* iterations done, over all launches */
+	int64_t		converged;		/* 1: the gradient passed the test, and later launches do nothing */
+	double		scaled_beta[GR_ASCENT_MAX_FEATURES + 1];	/* for (1, x); gr_nterms(nfeatures) are used */
 } GrAscentState;
 
 #define GR_LOG2_E 1.4426950408889634
 #define GR_LN_2 0.6931471805599453
 
-/* Bytes of the state in use, on the host and on the device: what has to be copied. */
+/* Returns the bytes of the state in use, which the host and the device exchange. */
 static inline size_t
 gr_ascent_state_nbytes(int nfeatures)
 {
 	return offsetof(GrAscentState, scaled_beta) + sizeof(double) * (size_t) gr_nterms(nfeatures);
 }
 
-/* A state before its first iteration; single: as in GrAscent. beta: of (1, x). */
+/* Sets a state before its first iteration. beta: of (1, x); single: as in GrAscent. */
 static inline void
 gr_ascent_state_set(GrAscentState *state, const double *beta, int nfeatures, bool single)
 {
@@ -51,8 +51,8 @@ gr_ascent_state_set(GrAscentState *state, const double *beta, int nfeatures, boo
 }
 
 /*
- * beta from a state. Without an intercept beta[0] stays as it is. Coefficients that left the range of their type are
- * not finite; ascent at too high a rate does that.
+ * Reads beta from a state. Without an intercept, beta[0] is left alone. Coefficients beyond their type's range, as
+ * after ascent at too high a rate, are not finite.
  */
 static inline void
 gr_ascent_state_get(const GrAscentState *state, double *beta, int nfeatures, bool intercept)
@@ -61,34 +61,34 @@ gr_ascent_state_get(const GrAscentState *state, double *beta, int nfeatures, boo
 		beta[j] = state->scaled_beta[j] * GR_LN_2;
 }
 
-/* Whether one thread block's registers hold the examples. */
+/* True if one thread block's registers can hold the rows. */
 extern bool gr_ascent_fits(int nfeatures, int64_t nrows, bool single);
 
-/* What an ascent is over; memory is on the device. */
+/* Data of an ascent, in device memory */
 typedef struct AscentData
 {
-	const double *scale;		/* of (1, x); NULL: no test */
-	const double *rows;			/* plain, the response 0 or 1 */
+	const double *scale;		/* for (1, x); NULL: do not test the gradient */
+	const double *rows;			/* plain rows, with a response of 0 or 1 */
 	int64_t		nrows;
 	int			nfeatures;
-	void	   *state;			/* gr_ascent_state_nbytes(nfeatures) */
+	void	   *state;			/* gr_ascent_state_nbytes(nfeatures) bytes */
 } AscentData;
 
 /*
- * Runs niterations iterations, fewer if the gradient passes ascent's test on the way: looked at whenever the number of
- * iterations over all launches is a multiple of check_every, the last iteration's, before its update. ascent->max_iter
- * is the caller's to keep, and so is the time a launch takes. Asynchronous.
+ * Runs niterations iterations, or fewer if the gradient passes ascent's test. The test is made when the number of
+ * iterations over all launches is a multiple of check_every, with the gradient of the last iteration, before its
+ * update. The caller observes ascent->max_iter and limits the time of a launch. Asynchronous.
  *
- * ascent->scale is not looked at. cudaErrorInvalidValue if the rows don't fit. Features beyond float4's range make a
- * float4 job's coefficients not finite.
+ * ascent->scale is not used. Returns cudaErrorInvalidValue if the rows do not fit. Features beyond float4's range make
+ * the coefficients of a float4 job not finite.
  */
 extern cudaError_t gr_ascent_launch(const GrAscent *ascent, const AscentData *data, int64_t niterations,
 									cudaStream_t stream);
 
 /*
- * For tests and timing: the layouts there are. False if there are no more than shape; else its threads and the examples
- * each of them holds. A launch with shape >= 0 uses that one, and fails with cudaErrorInvalidValue where it doesn't
- * fit.
+ * For tests and timing: sets the threads and the rows per thread of layout number shape. Returns false if there is no
+ * such layout. gr_ascent_launch_shape() with shape >= 0 uses that layout, and fails with cudaErrorInvalidValue if the
+ * job does not fit it.
  */
 extern bool gr_ascent_shape(int shape, int *nthreads, int *nexamples);
 extern cudaError_t gr_ascent_launch_shape(int shape, const GrAscent *ascent, const AscentData *data,

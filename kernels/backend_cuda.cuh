@@ -1,5 +1,5 @@
 /*
- * backend_cuda.cuh: what the backend's files share: the session, the sinks, and how failures are recorded.
+ * backend_cuda.cuh: shared by the files of the CUDA backend: the session, the sinks, and the recording of failures.
  */
 #ifndef GPUREG_BACKEND_CUDA_CUH
 #define GPUREG_BACKEND_CUDA_CUH
@@ -13,30 +13,30 @@
 
 #include <signal.h>
 
-#define GR_PARTIALS_NBYTES ((size_t) 256 << 20) /* more splits than this holds would gain nothing */
-#define GR_NSLOTS 3				/* row blocks in flight */
-#define GR_SENDS 16				/* groups of calls under way whose rows are not all read */
-#define GR_SINGLE_NBYTES ((size_t) 1 << 20) /* single rows made float8 at a time */
-#define GR_URGENT_NBYTES ((size_t) 64 << 20)	/* rows that are so few don't wait behind those of larger sinks */
+#define GR_PARTIALS_NBYTES ((size_t) 256 << 20) /* most memory for copies of partial sums; more would gain nothing */
+#define GR_NSLOTS 3				/* blocks of rows under way */
+#define GR_SENDS 16				/* groups of sends under way */
+#define GR_SINGLE_NBYTES ((size_t) 1 << 20) /* bytes of single rows widened at a time */
+#define GR_URGENT_NBYTES ((size_t) 64 << 20)	/* most rows of an urgent sink */
 
 struct GrSession
 {
 	GrDeviceInfo info;
-	bool		counted;		/* among the sessions open on its device */
-	bool		lost;			/* a failure that only a new process gets over */
-	struct ProjectStore *projects;	/* what random projection keeps; see project_cuda.cuh */
+	bool		counted;		/* counted among the open sessions of its device */
+	bool		lost;			/* the device can only be used again by a new process */
+	struct ProjectStore *projects;	/* kept by random projection; see project_cuda.cuh */
 };
 
-/* Calls that follow one another closely, noted by the same events */
+/* Sends in quick succession, which share events */
 typedef struct SendGroup
 {
-	cudaEvent_t begin;			/* around the first of them, whose copies are timed */
+	cudaEvent_t begin;			/* around the first send, whose copies are timed */
 	cudaEvent_t end;
-	cudaEvent_t read;			/* behind the last, where it isn't the first */
-	int64_t		nsends;			/* of the sink so far, with these; not yet known of the open group */
-	int64_t		first_nbytes;	/* of the timed one */
-	int64_t		before_nbytes;	/* copied before this group */
-	int64_t		nbytes;			/* of all */
+	cudaEvent_t read;			/* after the last send, if there are several */
+	int64_t		nsends;			/* sends of the sink up to the end of this group; set when the group is closed */
+	int64_t		first_nbytes;	/* bytes of the first send */
+	int64_t		before_nbytes;	/* bytes copied before this group */
+	int64_t		nbytes;			/* bytes of the group */
 	bool		several;
 } SendGroup;
 
@@ -44,59 +44,59 @@ typedef struct SendGroup
 typedef struct Sends
 {
 	GrSession  *session;
-	GrRowShape	shape;			/* of the rows as they come; on the device all are float8 */
-	bool		urgent;			/* the stream's thread blocks and copies go first */
+	GrRowShape	shape;			/* shape of the rows as sent; on the device all are float8 */
+	bool		urgent;			/* the stream's copies and thread blocks take precedence */
 	cudaStream_t stream;
 	SendGroup	groups[GR_SENDS];
-	int64_t		ngroups;		/* so far, the open one not among them */
-	int64_t		ngroups_read;	/* of them, whose rows are read and times taken */
-	int64_t		nsends;			/* so far */
-	int64_t		ngrouped;		/* of them, in closed groups */
-	int64_t		nread;			/* of them, read */
-	int64_t		last_ns;		/* when the last of them was sent */
+	int64_t		ngroups;		/* closed groups so far */
+	int64_t		ngroups_read;	/* closed groups whose rows are read and times taken */
+	int64_t		nsends;			/* sends so far */
+	int64_t		ngrouped;		/* sends in closed groups */
+	int64_t		nread;			/* sends that are read */
+	int64_t		last_ns;		/* time of the last send */
 	float	   *narrow;			/* single rows on the device */
-	int64_t		nbytes;			/* copied */
+	int64_t		nbytes;			/* bytes copied */
 	double		copy_s;
 } Sends;
 
-/* A sink of either kind */
+/* Common part of the two kinds of sinks */
 struct GrSink
 {
 	GrSinkKind	kind;
 	GrSession  *session;
-	GrRowShape	shape;			/* of the rows on the device */
-	bool		urgent;			/* its streams are */
+	GrRowShape	shape;			/* shape of the rows on the device */
+	bool		urgent;			/* its streams take precedence */
 	Sends		sends;
 	cudaStream_t kernel_stream;
 	double		kernel_s;
 };
 
-/* A block of rows that are being summed up */
+/* A block of rows to be summed */
 typedef struct Slot
 {
 	double	   *device;
 	cudaEvent_t copy_end;
 	cudaEvent_t kernel_begin;
 	cudaEvent_t kernel_end;
-	bool		busy;			/* summed up, and the time not yet taken */
+	bool		busy;			/* a kernel was launched whose time is not yet taken */
 } Slot;
 
 struct GramSink : GrSink
 {
 	GramPlan	plan;
-	int64_t		capacity;		/* rows a block */
-	size_t		block_nbytes;	/* memory of a block */
+	int64_t		capacity;		/* rows per block */
+	size_t		block_nbytes;	/* bytes of a block */
 	Slot		slots[GR_NSLOTS];
-	int			filling;		/* the slot that takes rows */
-	int64_t		nfilled;		/* rows in it */
+	int			filling;		/* slot that takes rows */
+	int64_t		nfilled;		/* rows in that slot */
 	double2    *partials;
-	double	   *shift;			/* of the features and the response; behind the partials */
-	bool		shifted;		/* rows are summed less shift */
-	double	   *transfer;		/* pinned: the result on its way back */
+	double	   *shift;			/* shifts of the features and the response; follows the partials */
+	bool		shifted;		/* subtract shift from the rows */
+	double	   *transfer;		/* pinned memory for results */
 	size_t		transfer_nbytes;
 };
 
-/* Rows on the device, row-major; capacity is a multiple of GLM_TILE, and all chunks but the last are full. */
+/* Rows on the device, row-major. capacity is a multiple of GLM_TILE. All chunks but the last are full. */
 typedef struct RowsChunk
 {
 	double	   *rows;
@@ -104,13 +104,17 @@ typedef struct RowsChunk
 	int64_t		nrows;
 } RowsChunk;
 
-/* Where the parts of the passes' memory begin, in float8; what lies before scratch is zeroed when a pass starts. */
+/*
+ * Where the parts of a pass's memory begin, in float8. The parts before scratch are zeroed when a pass starts:
+ *
+ *   records | columns | matrix | scratch
+ */
 typedef struct RowsWork
 {
-	size_t		records;		/* a warp's head, or all its sums (fused) */
-	size_t		columns;		/* sums of columns, a split each */
+	size_t		records;		/* sums per warp: a head, or all sums (fused) */
+	size_t		columns;		/* sums of columns, per split */
 	size_t		matrix;			/* partial sums of the matrix */
-	size_t		scratch;		/* a few rows' weights, or weighted rows */
+	size_t		scratch;		/* weights of a step's rows, or weighted rows */
 	size_t		end;
 } RowsWork;
 
@@ -121,28 +125,31 @@ struct RowsSink : GrSink
 	int64_t		nrows;
 	RowsChunk	chunks[GR_CHUNKS_MAX];
 	int			nchunks;
-	size_t		chunk_nbytes;	/* size of the next one */
-	size_t		memory_limit;	/* 0: none */
-	size_t		nbytes;			/* device memory taken */
+	size_t		chunk_nbytes;	/* bytes of the next chunk */
+	size_t		memory_limit;	/* 0: no limit */
+	size_t		nbytes;			/* device memory allocated */
 
 	GlmPlan		plan;
-	GramPlan	gram;			/* of EXACT's and FACE's rows */
+	GramPlan	gram;			/* plan for the transformed rows of EXACT and FACE */
 	size_t		gram_budget;	/* bytes, as planned */
 	size_t		scratch_nbytes;
 	double	   *work;
 	double	   *terms;			/* beta, then shift */
-	double	   *faces;			/* the faces, then their face_absolute */
+	double	   *faces;			/* the faces, then face_absolute */
 	size_t		faces_nbytes;
-	double	   *factor;			/* by which leverages are measured, as GlmTerms has it */
+	double	   *factor;			/* triangle that leverages are computed with, in GlmTerms' layout */
 	size_t		factor_nbytes;
-	double	   *result;			/* sums on their way back: on the device, */
-	double	   *transfer;		/* ... and pinned */
+	double	   *result;			/* sums on their way back, on the device */
+	double	   *transfer;		/* sums on their way back, in pinned memory */
 	double		pending_s;		/* estimated work since the host was last asked */
 	cudaEvent_t pass_begin;
 	cudaEvent_t pass_end;
 };
 
-/* The driver starts threads, which inherit this thread's mask: the server's signals must not arrive there. */
+/*
+ * Blocks all signals while it lives. The driver starts threads, which inherit the mask; signals for the server must not
+ * arrive there.
+ */
 class SignalsBlocked
 {
 public:
@@ -167,8 +174,8 @@ private:
 };
 
 /*
- * Records a failed call in the driver's own words, and takes it off the run time's record so that it isn't reported
- * again; always returns false. what: the call, for a person; nbytes: what was asked for, 0 if that isn't known.
+ * Records a failed CUDA call with the driver's message, and clears the runtime's error so that it is not reported
+ * again. Always returns false. what: the call, in words; nbytes: bytes requested, or 0.
  */
 static inline bool
 gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
@@ -184,7 +191,7 @@ gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
 		size_t		nbytes_total = 0;
 		int			device = 0;
 
-		/* without a context there is no telling what is free: then the detail has to do */
+		/* without a context the free memory is unknown, and the detail has to do */
 		if (cudaGetDevice(&device) == cudaSuccess && device < GR_DEVICES_MAX &&
 			gr_memory_info(device, &nbytes_free, &nbytes_total) == cudaSuccess)
 		{
@@ -197,7 +204,7 @@ gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
 	return false;
 }
 
-/* Returns false from the function around it when the call fails. */
+/* Makes the enclosing function return false if the call fails. */
 #define GR_CUDA(err, call, what) \
 	do { \
 		cudaError_t gr_code_ = (call); \
@@ -205,7 +212,7 @@ gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
 			return gr_cuda_fail((err), gr_code_, 0, (what)); \
 	} while (0)
 
-/* Records a failure, and that the session is lost if it is of that kind; always returns false. */
+/* Records a failed CUDA call, and marks the session as lost if the error is sticky. Always returns false. */
 static inline bool
 session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, const char *what)
 {
@@ -221,40 +228,41 @@ session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, 
 			return session_fail((session), (err), code_, 0, (what)); \
 	} while (0)
 
-/* Opens what a kind of sink needs, in one that has its session and shape and is zeros else. */
+/* Opens a kind of sink. session and shape are set; all other members are zero. */
 extern bool gr_cuda_gram_open(GramSink *gram, const GrSinkOptions *options, GrError *err);
 extern bool gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrError *err);
 
-/* Copies rows, within a send. */
+/* Copies rows to the device, within a send. */
 extern bool gr_cuda_gram_add(GramSink *gram, const void *rows, int64_t nrows, GrError *err);
 extern bool gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err);
 
-/* KEEP: becomes one of nrows rows, in chunks as if these had been sent; what they are is the caller's to write. */
+/* Makes a KEEP sink one of nrows rows, in chunks as if they had been sent. The caller must write the rows. */
 extern bool gr_cuda_rows_resize(RowsSink *rows, int64_t nrows, GrError *err);
 
-/* The rows of another sink by a derivation of those here, or, without one, their counts alone; see derive() */
+/* Derives rows of `from` by d into `into` or, if into is NULL, only counts them; see GrSinkOps.derive. */
 extern bool gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRules rules, RowsSink *into,
 								GrDeriveCounts *counts, const GrHost *host, GrError *err);
 
-/* Rows as they are kept, on their way back; see read() */
+/* Reads rows back as they are kept; see GrSinkOps.read. */
 extern bool gr_cuda_rows_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err);
 
 /*
- * A pass at 0 that the rows' own Gram matrix tells: is this one, and its sums, as EXACT has them. shift: of the
- * features and, 0, of the response, on the device; on the host they are still in the sink's transfer, behind beta.
+ * True if the sums of pass follow from the Gram matrix of the rows as they lie. gr_cuda_rows_linear() then computes
+ * them, in EXACT's layout. shift: the features' shifts and a 0 for the response, on the device; on the host they are
+ * still in the sink's transfer, after beta.
  */
 extern bool gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass);
 extern bool gr_cuda_rows_linear(RowsSink *rows, const GrPass *pass, const double *shift, double *sums,
 								const GrHost *host, GrError *err);
 
-/* What the kind has opened, the streams being idle. */
+/* Frees what a kind of sink has opened. Its streams must be idle. */
 extern void gr_cuda_gram_free(GramSink *gram);
 extern void gr_cuda_rows_free(RowsSink *rows);
 
-/* The tables' functions for one kind of sink; backend.h has their contracts. */
+/* Functions of the backend's tables; backend.h documents them. */
 extern bool gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err);
 extern bool gr_cuda_gram_finish(GrSink *sink, GrDDVector triangle, GrError *err);
-/* Launchers of the sums of requests: one for each kind in request_kinds.h */
+/* Launchers of the sums of requests, one per kind in request_kinds.h. */
 #define GR_CUDA_SUMS_DECLARE(kind, operations, device) \
 	extern bool gr_cuda_sums_##device(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, \
 									  GrError *err);
@@ -269,7 +277,7 @@ extern bool gr_cuda_rows_can_ascend(const GrSink *sink, bool single);
 extern bool gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations,
 								bool *converged, const GrHost *host, GrError *err);
 
-/* Likewise, for random projection. */
+/* Functions of the projector's table */
 extern bool gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host,
 								  GrProject **project, GrError *err);
 extern bool gr_cuda_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err);
@@ -278,7 +286,7 @@ extern bool gr_cuda_project_take(GrProject *project, const float **projected, in
 extern void gr_cuda_project_times(const GrProject *project, GrTimes *times);
 extern void gr_cuda_project_end(GrProject *project);
 
-/* Likewise, for the solve. */
+/* Functions of the solver's table */
 extern bool gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host,
 								 GrError *err);
 extern bool gr_cuda_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor,

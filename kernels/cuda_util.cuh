@@ -1,5 +1,5 @@
 /*
- * cuda_util.cuh: what the CUDA files share: what kind of failure the run time's are, and locks.
+ * cuda_util.cuh: shared by all CUDA files: classification of the runtime's errors, calls of CUB, and locks.
  */
 #ifndef GPUREG_CUDA_UTIL_CUH
 #define GPUREG_CUDA_UTIL_CUH
@@ -13,9 +13,11 @@
 #include <cuda_runtime.h>
 #include <pthread.h>
 
-#define GR_DEVICES_MAX 64		/* devices of a machine beyond these aren't seen */
+#define GR_DEVICES_MAX 64		/* further devices are ignored */
 
-/* The errors after which CUDA's manual says that the process must end: every later call would return them again. */
+/*
+ * True for errors after which CUDA's manual requires the process to end, as every later call would return them again.
+ */
 static inline bool
 gr_cuda_is_sticky(cudaError_t code)
 {
@@ -81,8 +83,8 @@ gr_cuda_status(cudaError_t code)
 }
 
 /*
- * The code of a call of CUB's. What CUB asks the driver on its own account may throw where that fails, and the answer
- * is kept for ever: a process in which it has failed is of no more use, as one whose context is gone.
+ * Returns the code of a CUB call. CUB queries the driver itself: if that fails, CUB may throw, and caches the failure.
+ * The process can then not use the device again, as after losing its context.
  */
 template <typename Call>
 static inline cudaError_t
@@ -102,7 +104,7 @@ gr_cub(Call call)
 	return code == cudaErrorInvalidDevice ? cudaErrorContextIsDestroyed : code;
 }
 
-/* The mutex is this thread's for as long as the object lives. */
+/* Holds the mutex while the object lives. */
 class Locked
 {
 public:

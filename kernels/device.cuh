@@ -1,5 +1,6 @@
 /*
- * device.cuh: what the planning of launches asks of the device, and asks of it once.
+ * device.cuh: properties of the current device for planning launches, queried once per process. Plans (gr_gram_plan()
+ * and others) call it first.
  */
 #ifndef GPUREG_DEVICE_CUH
 #define GPUREG_DEVICE_CUH
@@ -9,23 +10,26 @@
 typedef struct GrDeviceFacts
 {
 	int			nsms;			/* multiprocessors */
-	int			clock_khz;		/* 0 where it isn't told */
-	int			fp64_ratio;		/* float4 operations for one of float8 */
-	int			shared_nbytes;	/* shared memory that a thread block may have on request */
+	int			clock_khz;		/* 0 if unknown */
+	int			fp64_ratio;		/* throughput of float4 over float8 arithmetic */
+	int			shared_nbytes;	/* most shared memory of a thread block, on request */
 } GrDeviceFacts;
 
-/* Of the thread's current device; some take the driver as long as a small fit, and are asked for once in a process. */
+/*
+ * Sets *facts for the current device. Some queries take the driver as long as a small fit, so each is made once per
+ * process.
+ */
 extern cudaError_t gr_device_facts(GrDeviceFacts *facts);
 
 /*
- * Lets a kernel be launched with so much dynamic shared memory. What a plan has been allowed stays allowed: several
- * plans of one kernel, other threads' too, may be about to launch it.
+ * Allows a kernel nbytes of dynamic shared memory. The limit never decreases, as other plans or threads may be about to
+ * launch the kernel.
  */
 extern cudaError_t gr_allow_shared(const void *kernel, size_t nbytes);
 
 /*
- * Has CUB ask what it asks of the current device once in a process, before a second thread may: one that came while
- * the first was failing would wait for ever.
+ * Makes CUB query the current device before a second thread can do so: a thread that comes while the first query fails
+ * would wait forever.
  */
 extern cudaError_t gr_prepare_cub(void);
 

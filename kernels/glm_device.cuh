@@ -1,8 +1,8 @@
 /*
- * glm_device.cuh: what the kernels of glm_step.cu share: products of tiles, copies, sums over lanes, and what one row
- * weighs.
+ * glm_device.cuh: device functions shared by the GLM kernels and the Gram kernels: tile products, asynchronous copies,
+ * sums over lanes, and a row's weight.
  *
- * Needs -fmad=false, as dd.h does.
+ * Requires -fmad=false, like dd.h.
  */
 #ifndef GPUREG_GLM_DEVICE_CUH
 #define GPUREG_GLM_DEVICE_CUH
@@ -29,7 +29,7 @@ typedef struct TileSums
 	double		c[4];
 } TileSums;
 
-/* multiply_tile() of four without tensor cores; a call, for inlined it takes the compiler many minutes */
+/* multiply_tile() with NQ = 1 without tensor cores. Not inlined: that would make compilation take many minutes. */
 static __device__ __noinline__ TileSums
 multiply_four(TileSums sums, double top, double bottom, double b)
 {
@@ -52,8 +52,13 @@ multiply_four(TileSums sums, double top, double bottom, double b)
 #endif
 
 /*
- * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 1, 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and
- * column g, c[2 h + e] row g + 8 h and column 2 t + e.
+ * c += a b, with a of 16 x 4 NQ, b of 4 NQ x 8 and c of 16 x 8 entries, NQ = 1, 2 or 4. Lane 4 g + t holds, as in
+ * mma.sync:
+ *
+ *                                      b[q]:          column g
+ *                                                     rows t, t + 4, .. t + 4 (NQ - 1)
+ *    a[2 q]:      row g      columns t + 4 q     c[0], c[1]:  row g      columns 2 t, 2 t + 1
+ *    a[2 q + 1]:  row g + 8  columns t + 4 q     c[2], c[3]:  row g + 8  columns 2 t, 2 t + 1
  */
 template <int NQ>
 static __device__ inline void
@@ -94,20 +99,20 @@ multiply_tile(double (&c)[4], const double (&a)[2 * NQ], const double (&b)[NQ])
 #endif
 }
 
-/* A pointer to shared memory as copies want it. */
+/* Returns the address of shared memory in the form that copies take. */
 static __device__ inline unsigned
 shared_address(const void *pointer)
 {
 	return (unsigned) __cvta_generic_to_shared(pointer);
 }
 
-/* Copies from global to shared memory that the thread doesn't wait for, where the device has them. */
+/* Starts a copy of NBYTES (16 or 8) from global to shared memory if wanted. Asynchronous on devices that can. */
 template <int NBYTES>
 static __device__ inline void
 copy_async(unsigned shared, const double *global, bool wanted)
 {
 #if __CUDA_ARCH__ >= 800
-	/* the condition is in here so that the addresses need no registers of their own */
+	/* the predicate is set in here, so that addresses need no registers of their own */
 	if (NBYTES == 16)
 		asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t"
 					 "@wanted cp.async.cg.shared.global [%0], [%1], 16;\n\t}"
@@ -132,7 +137,7 @@ copy_commit(void)
 #endif
 }
 
-/* Waits until no more than NLEFT of the groups committed are under way. */
+/* Waits until at most NLEFT of the committed groups of copies are under way. */
 template <int NLEFT>
 static __device__ inline void
 copy_wait(void)
@@ -142,7 +147,7 @@ copy_wait(void)
 #endif
 }
 
-/* At most n of the groups committed are left under way; n is the same for all threads. */
+/* copy_wait() for a run-time n, which is the same in all threads; at most 4. */
 static __device__ inline void
 copy_wait_for(int n)
 {
@@ -162,8 +167,8 @@ copy_wait_for(int n)
 }
 
 /*
- * A dot product as in Dot2 of Ogita, Rump and Oishi (2005): s takes the products by TwoSum, c what s loses, the
- * products' errors and what x - shift loses.
+ * A dot product as in Dot2 of Ogita, Rump and Oishi (2005). s adds the products by TwoSum; c adds the rounding errors
+ * of s, of the products and of x - shift.
  */
 typedef struct Dot
 {
@@ -171,15 +176,15 @@ typedef struct Dot
 	double		c;
 } Dot;
 
-/* A sum of |coefficient (x - shift)| */
+/* Sum of |coefficient (x - shift)| */
 typedef struct Magnitude
 {
 	double		sum;
 } Magnitude;
 
-/* Sums of several kinds under the same names */
+/* Sums of several kinds, under the same names */
 
-/* sum += coefficient (x - shift) */
+/* sum += coefficient (x - shift). */
 static __device__ inline void
 add_product(double &sum, double coefficient, double x, double shift)
 {
@@ -262,7 +267,12 @@ from_lane_xor(Magnitude value, int mask)
 	return r;
 }
 
-/* v[k] of the eight lanes that differ in lane / 4 are summed; lane (g, t) gets the sum of v[g]. */
+/*
+ * Sums v[k] over the eight lanes 4 g + t of one t, for k = 0 .. 7. Lane 4 g + t gets the sum of v[g]. Three exchanges,
+ * over lane bits 4, 3 and 2, halve the values that a lane holds:
+ *
+ *    v[0..7] -> four[0..3]: k of this half of g -> two[0..1] -> sum of v[g]
+ */
 template <typename Sum>
 static __device__ inline Sum
 fold_eight(const Sum (&v)[8], int lane)
@@ -296,7 +306,7 @@ warp_min(double value)
 	return value;
 }
 
-/* hi + lo += value */
+/* hi + lo += value. */
 static __device__ inline void
 add_compensated(double &hi, double &lo, double value)
 {
@@ -306,7 +316,7 @@ add_compensated(double &hi, double &lo, double value)
 	lo += sum.lo;
 }
 
-/* record[at], record[at_lo] += value */
+/* record[at] + record[at_lo] += value. */
 static __device__ inline void
 record_add(double *record, int64_t at, int64_t at_lo, GrDD value)
 {
@@ -317,14 +327,14 @@ record_add(double *record, int64_t at, int64_t at_lo, GrDD value)
 	record[at_lo] = sum.lo;
 }
 
-/* 1 / x, 1 <= x <= 2, to within a unit in the last place: no special cases, so no branches */
+/* Returns 1 / x for 1 <= x <= 2, within a unit in the last place. Without special cases, hence without branches. */
 static __device__ inline double
 reciprocal(double x)
 {
 	double		r;
 	double		e;
 
-	asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));	/* some 20 bits; then 60; then rounded */
+	asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));	/* about 20 bits; then 60; then rounded */
 	e = fma(-x, r, 1.0);
 	r = fma(r, fma(e, e, e), r);
 	return fma(r, fma(-x, r, 1.0), r);
@@ -336,8 +346,8 @@ static __constant__ double exp_coefficients[10] = {
 };
 
 /*
- * exp(-a), 0 <= a <= GR_ETA_MAX, within a unit in the last place, by the CPU's polynomial; step_cpu.h says how. CUDA's
- * own has branches for arguments that don't occur.
+ * Returns exp(-a) for 0 <= a <= GR_ETA_MAX, within a unit in the last place, by the CPU's polynomial (step_cpu.h).
+ * CUDA's exp() has branches for arguments that do not occur here.
  */
 static __device__ inline double
 exp_minus(double a)
@@ -355,13 +365,15 @@ exp_minus(double a)
 	return q * __hiloint2double(__double2loint(shifted) << 20, 0);
 }
 
-/* What float8 makes of one row; glm_row.h says why it is these formulas. */
+/* Float8 results for one row; glm_row.h explains the formulas. */
 typedef struct Weight
 {
 	double		w;
 	double		r;
 	double		t;				/* exp(-|eta|) */
-	/* |eta| where y is on the unlikely side: -log of the probability of y is log1p(t) + miss */
+	/*
+	 * eta| if y is on the unlikely side: -log of y's probability is log1p(t) + miss
+	 */
 	double		miss;
 	double		margin;			/* (2 y - 1) eta */
 } Weight;
@@ -381,11 +393,11 @@ weigh_row(double eta, double y)
 	row.r = one ? residual : -residual;
 	row.t = t;
 	row.margin = one ? eta : -eta;
-	row.miss = row.margin >= 0.0 ? 0.0 : -row.margin;	/* and not a number where eta isn't one */
+	row.miss = row.margin >= 0.0 ? 0.0 : -row.margin;	/* also if eta is NaN */
 	return row;
 }
 
-/* The same of other families and links */
+/* Returns the weight of a row for other families and links. */
 static __device__ __noinline__ Weight
 weigh_other(GrDistribution distribution, double eta, double y, double prior)
 {
@@ -401,8 +413,8 @@ weigh_other(GrDistribution distribution, double eta, double y, double prior)
 }
 
 /*
- * The same of a row with a weight or an offset, which lie behind the response, to the bit where they are 1 and 0; and
- * of any distribution. That is the same for all rows: a branch for all threads.
+ * Returns the weight of a row of any distribution, with a weight or an offset, which follow the response. A weight of 1
+ * and an offset of 0 change no bit. The distribution is the same for all rows, so branches on it do not diverge.
  */
 static __device__ __noinline__ Weight
 weigh_with(double eta, const double *response, GrRowShape shape, GrDistribution distribution)
@@ -426,7 +438,7 @@ weigh_with(double eta, const double *response, GrRowShape shape, GrDistribution 
 	row.w = prior * (td * d);
 	row.r = prior * gr_residual(y, full >= 0.0 ? d : td, full >= 0.0 ? td : d);
 	row.margin = gr_margin(full, y);
-	/* each row's deviance by itself: what shares and weights leave of it is no product of (1 + t) */
+	/* shares and weights leave no product of (1 + t), so each row's deviance is computed by itself */
 	row.t = 0.0;
 	if (y == 0.0 || y == 1.0)
 		row.miss = prior * (log1p(t) + (row.margin >= 0.0 ? 0.0 : -row.margin));
@@ -435,7 +447,7 @@ weigh_with(double eta, const double *response, GrRowShape shape, GrDistribution 
 	return row;
 }
 
-/* Of the row that the response is in, whose linear predictor without its offset is eta. ROLES: see columns_of() */
+/* Returns the weight of the row of response. eta: the linear predictor without the offset. ROLES: see columns_of(). */
 template <bool ROLES>
 static __device__ inline Weight
 weigh_row(double eta, const double *response, GrRowShape shape, GrDistribution distribution)
@@ -447,8 +459,8 @@ weigh_row(double eta, const double *response, GrRowShape shape, GrDistribution d
 }
 
 /*
- * Columns of a row. ROLES: it may have a weight or an offset, and be of any distribution. Kernels are made twice, so
- * that the plain rows of a logistic regression lose nothing to what others need.
+ * Returns the numbers of a row. ROLES: rows may have a weight or an offset, and any distribution. Each kernel is
+ * compiled with and without ROLES, so that plain rows of a logistic regression pay nothing for these.
  */
 template <bool ROLES>
 static __device__ inline int
@@ -457,7 +469,7 @@ columns_of(GrRowShape shape)
 	return ROLES ? gr_row_ncols(shape) : gr_nterms(shape.nfeatures);
 }
 
-/* gr_margin_of() */
+/* Returns gr_margin_of(), or the margin of a plain row. */
 template <bool ROLES>
 static __device__ inline double
 margin_of(GrDistribution distribution, double eta, double y)
@@ -465,7 +477,7 @@ margin_of(GrDistribution distribution, double eta, double y)
 	return ROLES ? gr_margin_of(distribution, eta, y) : y == 1.0 ? eta : -eta;
 }
 
-/* Which of a kernel's two makes: ROLES? */
+/* True if rows need the version of a kernel with ROLES. */
 static inline bool
 has_roles(GrRowShape shape, GrDistribution distribution)
 {

@@ -1,17 +1,24 @@
 /*
- * glm_fused.cuh: FAST's and GRADIENT's kernel for few features, which reads each row once.
+ * glm_fused.cuh: the kernel of FAST and GRADIENT for few features, which reads each row once. glm_step.cu launches it.
  *
- * A warp takes tiles of 32 rows, copied into its own ring of shared memory while it works on the tiles before. Lane (g
- * = lane / 4, t = lane % 4) holds columns g + 8 j of eight rows, whose numbers depend on t: that is at once A's and B's
- * layout of mma.sync for float8. Partial etas over the lanes of one t are summed while they are transposed, so that
- * every lane ends up with the eta of one of the 32 rows and computes its exponential; weights and residuals go back
- * through shared memory. The Hessian of the features is kept as tiles of 16 x 8, of which those on and below the
- * diagonal exist, the intercept's row and the gradient by columns. A gradient's eight products of a tile are summed
- * plainly, for their own rounding is that of r, and join hi + lo by TwoSum. The deviance is the logarithm of a product
- * of (1 + exp(-|eta|)), kept less one, of which all digits are good also where it is small. HESSIAN: as FAST wants it;
- * else as GRADIENT does.
+ * A warp takes tiles of 32 rows, copied into its own ring of shared memory while it works on earlier tiles. Lane 4 g +
+ * t holds columns g + 8 j of eight rows, whose numbers depend on t. This is the layout of A and of B in mma.sync for
+ * float8:
  *
- * Needs -fmad=false, as dd.h does.
+ *                         column   0      1    ..   7   |   8      9   ..
+ *    8 rows of t = 0      lane     0      4    ..  28   |   0      4   ..
+ *    8 rows of t = 1      lane     1      5    ..  29   |   1      5   ..
+ *    8 rows of t = 2      lane     2      6    ..  30   |   2      6   ..
+ *    8 rows of t = 3      lane     3      7    ..  31   |   3      7   ..
+ *
+ * Partial etas of the lanes of one t are transposed while they are summed, so that each lane gets the eta of one of the
+ * 32 rows and computes its exponential; weights and residuals return through shared memory. The Hessian of the features
+ * is kept as tiles of 16 x 8, on and below the diagonal; the intercept's row and the gradient are kept by columns. The
+ * eight products of a gradient in a tile are summed plainly, as their rounding is that of r, and join hi + lo by
+ * TwoSum. The deviance is the logarithm of a product of (1 + exp(-|eta|)). The product minus one is stored, so that
+ * small values keep all digits. HESSIAN: sums as FAST needs them; else as GRADIENT does.
+ *
+ * Requires -fmad=false, like dd.h.
  */
 #ifndef GPUREG_GLM_FUSED_CUH
 #define GPUREG_GLM_FUSED_CUH
@@ -19,35 +26,35 @@
 #include "glm_device.cuh"
 
 #define FUSED_NSTAGES 3			/* tiles of a warp in shared memory */
-#define FLUSH_NTILES 8			/* tiles whose products of (1 + t) stay below 2^8 */
+#define FLUSH_NTILES 8			/* tiles after which the product of (1 + t) is still below 2^8 */
 
 template <int NG>
 struct FusedSums
 {
 	double		hessian[(NG + 1) / 2][NG][4];
-	double		diagonal[NG];	/* where there is no Hessian */
+	double		diagonal[NG];	/* GRADIENT only */
 	double		first[NG];
 	double		gradient_hi[NG];
 	double		gradient_lo[NG];
-	double		residual_hi;	/* the gradient's term of the intercept */
+	double		residual_hi;	/* the intercept's gradient */
 	double		residual_lo;
 	double		weight;
-	double		product;		/* product of (1 + t), less one, since the last flush */
+	double		product;		/* product of (1 + t) since the last flush, minus one */
 	double		miss;
-	double		deviance_hi;	/* half of it */
+	double		deviance_hi;	/* half of the deviance */
 	double		deviance_lo;
 	double		min_margin;
-	double		nones;			/* where there is no Hessian */
+	double		nones;			/* GRADIENT only */
 };
 
-/* Where a lane reads: its first row and column, the way to its other rows, its column of the last group. */
+/* Where a lane reads in a tile */
 typedef struct FusedLane
 {
 	int			first;
 	int			last;
-	int			response;		/* of the row whose exponential is the lane's */
-	int			row;			/* that row's number */
-	double		exists;			/* 1, or 0 where the last group's column is beyond the features */
+	int			response;		/* response of the row whose exponential the lane computes */
+	int			row;			/* number of that row */
+	double		exists;			/* 1; or 0 if the column of the last group is beyond the features */
 } FusedLane;
 
 template <bool ROLES>
@@ -69,22 +76,25 @@ fused_lane(const GlmFusedShape &shape, int lane, int ngroups)
 	return at;
 }
 
-/* A lane's share of a tile: 16 bytes from stage and tile on, and every 512 bytes further on. */
+/* Starts the copy of a lane's share of a tile: 16 bytes at stage, and every 512 bytes from there on. */
 template <int NG, bool ROLES>
 static __device__ inline void
 fused_copy(unsigned stage, const double *tile, int npairs, int lane)
 {
-	const int	nwhole = 4 * NG - 3;	/* rounds for all lanes, as there are more than 8 (NG - 1) features */
+	const int	nwhole = 4 * NG - 3;	/* rounds in which all lanes copy, as there are more than 8 (NG - 1) features */
 
 #pragma unroll
 	for (int u = 0; u <= 4 * NG; u++)
 		copy_async<16>(stage + 512 * u, tile + 64 * u, u < nwhole || lane + 32 * u < npairs);
-	/* a row's weight and offset may take another one */
+	/* weights and offsets may need one more round */
 	if (ROLES && npairs > 32 * (4 * NG + 1))
 		copy_async<16>(stage + 512 * (4 * NG + 1), tile + 64 * (4 * NG + 1), lane + 32 * (4 * NG + 1) < npairs);
 }
 
-/* z and the lane's part of each eta. A column beyond the features reads another and comes out as 0. */
+/*
+ * Reads z of the lane's eight rows, and computes its part of each eta. A column beyond the features reads another
+ * column, and becomes 0.
+ */
 template <int NG, bool ROLES>
 static __device__ inline void
 fused_read(double (&z)[8][NG], double (&eta)[8], const double *stage, const GlmFusedShape &shape, const FusedLane &at,
@@ -109,7 +119,7 @@ fused_read(double (&z)[8][NG], double (&eta)[8], const double *stage, const GlmF
 	}
 }
 
-/* Sums over rows by themselves: a lane's own row. */
+/* Adds the lane's own row to the sums over rows. */
 template <int NG>
 static __device__ inline void
 fused_row_sums(FusedSums<NG> &sums, const Weight &row)
@@ -122,7 +132,7 @@ fused_row_sums(FusedSums<NG> &sums, const Weight &row)
 		sums.min_margin = row.margin;
 }
 
-/* Takes the logarithm of the product so far. */
+/* Adds the logarithm of the product so far to the deviance. */
 template <int NG>
 static __device__ inline void
 fused_flush(FusedSums<NG> &sums)
@@ -132,7 +142,7 @@ fused_flush(FusedSums<NG> &sums)
 	sums.miss = 0.0;
 }
 
-/* Sums over columns: the lane's eight rows, weights[k] those of row k of this t. */
+/* Adds the lane's eight rows to the sums over columns. weights[4 k]: weight and residual of row k of this t. */
 template <int NG, bool HESSIAN>
 static __device__ inline void
 fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *weights)
@@ -184,8 +194,8 @@ fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *
 }
 
 /*
- * Adds a warp's sums over rows, nrows of them, to a record: the head, and of the intercept the gradient and what
- * follows it, the Hessian's first entry or those of the first row and of the diagonal.
+ * Adds a warp's sums over nrows rows to a record: the head, the intercept's gradient, and the intercept's entry of the
+ * Hessian or, without it, of the first row and of the diagonal.
  */
 template <int NG, bool HESSIAN>
 static __device__ inline void
@@ -211,14 +221,14 @@ fused_row_record(double *record, const FusedSums<NG> &sums, int nterms, double n
 		gradient[3 * nterms] += weight;
 }
 
-/* float8 of a record, which lies as the pass's sums do */
+/* Returns the float8 of a record, whose layout is that of the pass's sums. */
 static __host__ __device__ inline int64_t
 fused_record_ndoubles(int nterms, bool hessian)
 {
 	return GR_SUM_HEAD + (hessian ? 2 * nterms + packed(nterms, 0) : 4 * nterms);
 }
 
-/* Adds a warp's sums, of nrows rows, to its record. */
+/* Adds a warp's sums over nrows rows to its record. */
 template <int NG, bool HESSIAN>
 static __device__ inline void
 fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp, double nrows, int lane)
@@ -266,17 +276,14 @@ fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp
 	}
 }
 
-/* The tile that a warp copies next, and the chunk that it lies in. */
+/* The tile that a warp copies next, and its chunk */
 typedef struct FusedNext
 {
 	int64_t		tile;
 	int			chunk;
 } FusedNext;
 
-/*
- * Starts the copy of the next tile, if there is one, and goes on to the one after. stage: where the lane's share
- * begins.
- */
+/* Starts the copy of the next tile, if there is one, and advances next. stage: where the lane's share begins. */
 template <int NG, bool ROLES>
 static __device__ inline void
 fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nwarps, int tile_ndoubles, double *stage,
@@ -296,7 +303,7 @@ fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nw
 	copy_commit();
 }
 
-/* What the lane's own row of a tile weighs; nothing if it is beyond the last. */
+/* Returns the weight of the lane's own row of a tile, or zeros if the row does not exist. */
 template <bool ROLES>
 static __device__ inline Weight
 fused_weigh(double eta, const double *response, GrRowShape shape, GrDistribution distribution, bool exists)
@@ -311,7 +318,7 @@ fused_weigh(double eta, const double *response, GrRowShape shape, GrDistribution
 	return row;
 }
 
-/* Threads a block that the registers suffice for */
+/* Threads of a thread block for which registers suffice */
 #define FUSED_NTHREADS(NG) ((NG) >= 3 ? 256 : 512)
 
 template <int NG, bool HESSIAN, bool ROLES>
@@ -356,7 +363,7 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 		const int	free_stage = stage == 0 ? FUSED_NSTAGES - 1 : stage - 1;
 
 		copy_wait<FUSED_NSTAGES - 2>();
-		__syncwarp();			/* the tile is there for all lanes, and all have read the one before */
+		__syncwarp();			/* the tile has arrived for all lanes, and all have read the one before */
 		fused_copy_next<NG, ROLES>(next, chunks, ntiles, nwarps, shape.tile_ndoubles,
 							stages + free_stage * shape.tile_ndoubles + 2 * lane, lane);
 		fused_read<NG, ROLES>(z, eta, staged, shape, at, beta, shift);

@@ -1,12 +1,14 @@
 /*
- * glm_transform.cuh: rows brought into the form whose Gram matrix EXACT's and FACE's sums are, one by one.
+ * glm_transform.cuh: transforms rows so that their Gram matrix holds the sums of EXACT or FACE. glm_step.cu launches
+ * it.
  *
- * A warp takes tiles of GLM_TILE rows. Of rows of few features a lane has one, in shared memory (OwnRows): numbers are
- * read and written as they lie, whole lines at a time, and nothing is between the lanes. Of wider rows the numbers are
- * spread over the lanes (SpreadRows), eight rows at a time; the lanes' sums are transposed as they are added up, until
- * each lane has the linear predictor of one row.
+ * A warp takes tiles of GLM_TILE rows, in one of two layouts:
  *
- * Needs -fmad=false, as dd.h does.
+ *    OwnRows (few features)       lane r: all numbers of row r, in shared memory, read and written in whole lines
+ *    SpreadRows (more features)   lane l: columns l, l + 32, .. of eight rows at a time; the lanes' partial sums are
+ *                                 transposed as they are added up, and lane 4 g + t gets the sum of row 8 t + g
+ *
+ * Requires -fmad=false, like dd.h.
  */
 #ifndef GPUREG_GLM_TRANSFORM_CUH
 #define GPUREG_GLM_TRANSFORM_CUH
@@ -16,7 +18,7 @@
 
 #define ROW_NTHREADS 256
 
-/* The lane's row of a tile, as fold_eight() leaves it. */
+/* Returns the row of a tile that a lane has after fold_eight(). */
 static __device__ inline int
 tile_row(int lane)
 {
@@ -24,8 +26,8 @@ tile_row(int lane)
 }
 
 /*
- * coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. Only the first nfeatures
- * features have a coefficient.
+ * Returns coefficients' (1, x - shift) for the lane's row of a tile of nrows rows; shift may be NULL. Only the first
+ * nfeatures features have coefficients.
  */
 template <bool ROLES, typename Sum>
 static __device__ inline Sum
@@ -65,7 +67,7 @@ tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, int nfeat
 	return join(start, mine);
 }
 
-/* A lane's part of the head. */
+/* A lane's part of the head */
 typedef struct Head
 {
 	double		nrows;
@@ -87,7 +89,7 @@ head_empty(void)
 	return head;
 }
 
-/* A least value counts once there is a row that it is of. */
+/* Adds a warp's heads to a record. A minimum counts once there is a row that it is of. */
 static __device__ inline void
 head_record(double *record, const Head &head, int lane)
 {
@@ -112,14 +114,14 @@ head_record(double *record, const Head &head, int lane)
 	record[GR_SUM_NONES] += nones;
 }
 
-/* Writes the rows of a tile: (u, u z, v) of the lane that holds each. */
+/* Writes the rows (u, u z, v) of a tile, with u and v from the lane that holds each row. */
 template <bool ROLES>
 static __device__ inline void
 write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows, GrRowShape shape,
 		   const double *__restrict__ shift, double u, double v, int lane)
 {
 	const int	ncols = columns_of<ROLES>(shape);
-	const int	nout = gr_norder(shape.nfeatures);	/* columns of a row written */
+	const int	nout = gr_norder(shape.nfeatures);	/* columns of a written row */
 	const int	at = tile_row(lane);
 
 	for (int first = 0; first < nrows; first += 8)
@@ -152,10 +154,7 @@ write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows,
 	}
 }
 
-/*
- * A tile's rows, where the numbers of a row are spread over a warp's lanes; room: unused. Which row a lane has is what
- * fold_eight() makes it.
- */
+/* Rows of a tile, each spread over a warp's lanes. fold_eight() determines a lane's row. room: unused. */
 template <bool ROLES>
 struct SpreadRows
 {
@@ -175,7 +174,7 @@ struct SpreadRows
 		return tile_row(lane);
 	}
 
-	/* The lane's row; of one beyond the last, the last */
+	/* Returns the lane's row; the last row for lanes without one. */
 	__device__ inline const double *own(void) const
 	{
 		return tile + (int64_t) min(at(), nrows - 1) * columns_of<ROLES>(shape);
@@ -194,7 +193,7 @@ struct SpreadRows
 	}
 };
 
-/* Numbers between the rows of OwnRows: an odd number, so that lanes meet different banks */
+/* Returns the numbers between rows of OwnRows: odd, so that lanes use different banks. */
 static __host__ __device__ inline int
 own_step(GrRowShape shape)
 {
@@ -204,7 +203,7 @@ own_step(GrRowShape shape)
 	return (ncols > nout ? ncols : nout) | 1;
 }
 
-/* A tile's rows, a lane a row; room: GLM_TILE * own_step() numbers of the warp's own, in shared memory */
+/* Rows of a tile, one per lane. room: GLM_TILE * own_step() numbers of the warp's shared memory. */
 template <bool ROLES>
 struct OwnRows
 {
@@ -219,7 +218,7 @@ struct OwnRows
 	{
 		const int	ncols = columns_of<ROLES>(shape);
 
-		__syncwarp();			/* what the tile before wrote is copied */
+		__syncwarp();			/* the rows written for the tile before are copied out */
 		for (Place from = place(ncols); from.e < nrows * ncols;)
 		{
 			double		value[4];
@@ -263,7 +262,7 @@ struct OwnRows
 		return sum;
 	}
 
-	/* Once, after all else: the rows make place for what is written */
+	/* Writes the rows. Must be called last, as it overwrites them. */
 	__device__ inline void write(double *__restrict__ out, const double *__restrict__ shift, double u, double v)
 	{
 		const int	nout = gr_norder(shape.nfeatures);
@@ -283,7 +282,7 @@ struct OwnRows
 	}
 
 private:
-	/* A lane's next number of the tile, and where it stands */
+	/* A lane's next number of the tile, and its position */
 	typedef struct Place
 	{
 		int			e;
@@ -309,14 +308,14 @@ private:
 	}
 };
 
-/* Where the lane's row is along face f */
+/* Position of the lane's row relative to a face */
 typedef struct Side
 {
 	double		value;			/* z' face */
 	double		margin;			/* 0 if the row is on the face */
 } Side;
 
-/* The side of face f that the lane's row is on: the low halves' part first, then both together */
+/* Returns the position of the lane's row relative to face f: first the low halves' part, then both together. */
 template <bool ROLES, typename Rows>
 static __device__ inline Side
 face_side(const Rows &rows, GrRowShape shape, const GlmTerms &terms, int f, double y)
@@ -334,7 +333,7 @@ face_side(const Rows &rows, GrRowShape shape, const GlmTerms &terms, int f, doub
 	return side;
 }
 
-/* The squared length of C z of the lane's row of a tile; see glm.h */
+/* Returns the squared length of C z for the lane's row; see glm.h. */
 template <typename Rows>
 static __device__ __noinline__ double
 squared_length(const Rows &rows, GrRowShape shape, const GlmTerms &terms)
@@ -352,7 +351,7 @@ squared_length(const Rows &rows, GrRowShape shape, const GlmTerms &terms)
 	return length;
 }
 
-/* A row in a pass over faces, by its side of the last: u and v, 0 on its right side */
+/* Sets u and v of a row in a pass over faces, by its position relative to the last face: 0 on its right side. */
 static __device__ inline void
 face_row(Side side, double y, bool in, Head &head, double &u, double &v)
 {
@@ -368,7 +367,7 @@ face_row(Side side, double y, bool in, Head &head, double &u, double &v)
 		head.min_right = fmin(head.min_right, side.margin);
 }
 
-/* A row in the pass that a linear model begins with, before there are coefficients */
+/* Sets u and v of a row in a linear model's first pass, before there are coefficients. */
 static __device__ inline void
 first_row(const double *own, double y, GrRowShape shape, const GlmTerms &terms, bool in, Head &head, double &u,
 		  double &v)
@@ -382,7 +381,7 @@ first_row(const double *own, double y, GrRowShape shape, const GlmTerms &terms, 
 	head.nones += in ? y : 0.0;
 }
 
-/* A row at eta. squared_length() of it where the pass has a factor, else 0 */
+/* Sets u and v of a row at eta. length: squared_length() if the pass has a factor, else 0. */
 template <bool ROLES, bool MEASURED>
 static __device__ inline void
 row_at(double eta, const double *own, double y, GrRowShape shape, const GlmTerms &terms, double length, Head &head,
@@ -413,8 +412,8 @@ row_at(double eta, const double *own, double y, GrRowShape shape, const GlmTerms
 }
 
 /*
- * Rows: how a warp has its rows, OwnRows with shared_ndoubles of shared memory a warp. MEASURED: u and v by the pass's
- * measure, a kernel of its own for what that takes in registers
+ * RowsOf: layout of a warp's rows; OwnRows takes shared_ndoubles of shared memory per warp. MEASURED: u and v by the
+ * pass's measure, in a kernel of its own because of the registers that this takes.
  */
 template <template <bool> class RowsOf, bool FACE, bool ROLES, bool MEASURED>
 static __global__ void

@@ -1,16 +1,22 @@
 /*
- * glm_wide.cuh: the sums of GRADIENT for more features than glm_fused.cuh takes, and on request each row's weight and
- * residual; it reads each row once.
+ * glm_wide.cuh: the kernel of GRADIENT for more features than glm_fused.cuh takes, which reads each row once. On
+ * request it also writes each row's weight and residual. glm_step.cu launches it.
  *
- * A thread block takes R rows at a time, 8 or, of more than WIDE_FEATURES_8 features, 4. A thread has every
- * blockDim.x-th feature: it copies its own into shared memory some steps ahead, holds those of the R rows in registers
- * for both products, and keeps its features' sums. The parts of each eta are summed while they are transposed, so that
- * 32 / R lanes side by side end up with one row's of their warp; the warps' parts go through shared memory, and all
- * warps weigh the rows, which costs less than to wait for one that does. From a row's arrival to its sums it is a long
- * way of short steps, so there must be many rows on it: several thread blocks a multiprocessor. Sums as in
- * glm_fused.cuh.
+ * A thread block takes R rows at a time: 8, or 4 above WIDE_FEATURES_8 features. With T = blockDim.x threads:
  *
- * Needs -fmad=false, as dd.h does.
+ *    feature     0   1   2  ..  T - 1  |  T   T + 1  ..   2 T - 1  | ..
+ *    thread      0   1   2  ..  T - 1  |  0     1    ..    T - 1   | ..     for all R rows
+ *
+ *    lane        0 .. 32 / R - 1  |  32 / R .. 2 * 32 / R - 1  | ..
+ *    eta         of row 0         |  of row 1                  | ..
+ *
+ * A thread copies its features into shared memory some steps ahead, holds those of the R rows in registers for both
+ * products, and keeps its features' sums. Parts of each eta are transposed while they are summed, so that 32 / R
+ * neighbouring lanes have one row's eta in their warp. The warps' parts go through shared memory, and all warps weigh
+ * the rows, which is cheaper than waiting for one warp. From its arrival to its sums a row passes many short steps, so
+ * many rows must be under way: several thread blocks per multiprocessor. Sums are kept as in glm_fused.cuh.
+ *
+ * Requires -fmad=false, like dd.h.
  */
 #ifndef GPUREG_GLM_WIDE_CUH
 #define GPUREG_GLM_WIDE_CUH
@@ -18,12 +24,12 @@
 #include "glm_fused.cuh"
 
 #define WIDE_NSTAGES 3
-#define WIDE_NTHREADS 256		/* of a thread block, at most */
-#define WIDE_COLUMNS 8			/* features of a thread, at most */
-#define WIDE_FEATURES_8 512		/* of more, fewer rows at a time leave room for two thread blocks */
+#define WIDE_NTHREADS 256		/* most threads of a thread block */
+#define WIDE_COLUMNS 8			/* most features of a thread */
+#define WIDE_FEATURES_8 512		/* above this, fewer rows at a time leave room for two thread blocks */
 
 
-/* What a warp has in shared memory besides rows */
+/* Shared memory of a warp, besides rows */
 typedef struct WideWarp
 {
 	double2		weights[8];
@@ -31,23 +37,25 @@ typedef struct WideWarp
 	double		etas[2][8];
 } WideWarp;
 
-/* R rows, and the chunk they lie in */
+/* The next R rows, and their chunk */
 typedef struct WideNext
 {
 	int64_t		step;
 	int			chunk;
 } WideNext;
 
-/* A thread's features: the first is threadIdx.x, the last may be another's, whose coefficient is then 0 here. */
+/*
+ * A thread's features. The first is threadIdx.x; the last may belong to another thread, with a coefficient of 0 here.
+ */
 template <int K>
 struct WideColumns
 {
 	double		beta[K];
 	double		shift[K];
-	int			last;			/* from threadIdx.x to the last one */
+	int			last;			/* from threadIdx.x to the last feature */
 };
 
-/* Starts the copy of the thread's part of the next rows, if there are any, and goes on. */
+/* Starts the copy of the thread's part of the next rows, if there are any, and advances next. */
 template <int K, int R, bool ROLES>
 static __device__ inline void
 wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, GrRowShape shape, int last, double *stage,
@@ -86,7 +94,7 @@ wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, GrRowSha
 	copy_commit();
 }
 
-/* v[k] summed over the lanes of a warp; 8 lanes side by side get the sum of one k. */
+/* Sums v[k] over the lanes of a warp. Eight neighbouring lanes get the sum of one k. */
 static __device__ inline double
 fold_rows(const double (&v)[4], int lane)
 {
@@ -102,7 +110,7 @@ fold_rows(const double (&v)[4], int lane)
 	return sum + from_lane_xor(sum, 1);
 }
 
-/* The same of eight, for 4 lanes side by side. */
+/* Sums v[k] over the lanes of a warp. Four neighbouring lanes get the sum of one k. */
 static __device__ inline double
 fold_rows(const double (&v)[8], int lane)
 {
@@ -113,7 +121,7 @@ fold_rows(const double (&v)[8], int lane)
 }
 
 /*
- * The eta of the lane's row, of the parts that all threads of the block have. buffer: alternates, so that one barrier
+ * Returns the eta of the lane's row, from the parts of all threads of the block. buffer alternates, so that one barrier
  * suffices.
  */
 template <int R>
@@ -162,9 +170,7 @@ wide_column_sums(FusedSums<K> &sums, const double (&z)[R][K], const double2 *wei
 		add_compensated(sums.gradient_hi[k], sums.gradient_lo[k], gradient[k]);
 }
 
-/*
- * Adds a thread block's sums to its record, whose layout is GRADIENT's. Lanes of one row have the same sums over rows.
- */
+/* Adds a thread block's sums to its record, in GRADIENT's layout. Lanes of one row hold equal sums over rows. */
 template <int K, int R>
 static __device__ inline void
 wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
@@ -214,7 +220,7 @@ wide_columns(const double *__restrict__ betas, const double *__restrict__ shifts
 	return columns;
 }
 
-/* z of the thread's features, and its part of each eta. */
+/* Reads z of the thread's features, and computes its part of each eta. */
 template <int K, int R>
 static __device__ inline void
 wide_read(double (&z)[R][K], double (&parts)[R], const double *staged, const WideColumns<K> &columns)
@@ -229,7 +235,7 @@ wide_read(double (&z)[R][K], double (&parts)[R], const double *staged, const Wid
 		}
 }
 
-/* Sums over rows, of the lane's row: the first warp's. count: rows the lane has had before. */
+/* Adds the lane's row to the first warp's sums over rows. count: steps before this one. */
 template <int K>
 static __device__ inline void
 wide_row_sums(FusedSums<K> &sums, double &nrows, const Weight &weight, double y, bool exists, int count)
@@ -278,7 +284,7 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const do
 		double		parts[R];
 
 		copy_wait<WIDE_NSTAGES - 2>();
-		__syncwarp();			/* responses and weights are the warp's, rows the thread's own */
+		__syncwarp();			/* responses and weights are read by the whole warp, rows by their own thread */
 
 		const double *response = own->tails[stage][own_row];
 

@@ -1,8 +1,9 @@
 /*
- * philox.cuh: cuRAND's Philox 4x32-10 for gr_philox() (compute/base/philox.h) in device code.
+ * philox.cuh: cuRAND's Philox 4x32-10 as gr_philox() (compute/base/philox.h) in device code. Bootstraps and projections
+ * include it.
  *
- * cuRAND's needs 2 to 18 registers fewer than ours in the bootstrap's kernels. It is a header alone, so nothing is
- * linked. Where the header is missing, gr_philox() computes the same bits by itself.
+ * cuRAND's version needs 2 to 18 registers fewer in the bootstrap's kernels. It is a header only, so nothing is linked.
+ * If the header is missing, gr_philox() computes the same bits itself.
  */
 #ifndef GPUREG_PHILOX_CUH
 #define GPUREG_PHILOX_CUH
@@ -16,7 +17,7 @@
 #if __has_include(<curand_kernel.h>)
 #include <curand_kernel.h>
 
-/* Replaces the counter's four words by random ones. */
+/* Replaces the four words of a counter by random words. */
 static __device__ __forceinline__ void
 device_philox(uint32_t word[4], uint32_t key0, uint32_t key1)
 {

@@ -1,20 +1,26 @@
 /*
- * weighted_gram_device.cuh: the kernels of weighted_gram.cu for up to 64 columns, and what all of them share.
+ * weighted_gram_device.cuh: the kernels of weighted_gram.cu for up to 64 columns, and device functions of all of them.
  *
- * All multiply 8 rows at a time by mma.sync: for A'B of two groups of columns, lane (g = lane / 4, t = lane % 4) holds
- * of A and of B rows t and t + 4 and columns that depend on g, so that one register serves as A and as B where the two
- * are the same and have no weights. PLAIN: no weights and no shift. Else A is w (x - shift), B is x - shift, without
- * either w is 1 or the shift 0.
+ * All kernels multiply 8 rows at a time by mma.sync. For A'B of two groups of columns, lane 4 g + t holds rows t and t
+ * + 4 of A and of B, and columns that depend on g. If A and B are equal, one register serves as both. PLAIN: no weights
+ * and no shift. Otherwise A is w (x - shift) and B is x - shift, with w = 1 or shift = 0 if one of them is missing.
  *
- * Who owns what. register_kernel: a warp has the whole triangle of up to 32 columns in squares of 16 x 8, column g + 8
- * j in group j, and reads rows as it needs them. ring_kernel: a warp has the triangle of up to 64 columns in blocks of
- * 16 x 16, and copies rows ahead into a ring of its own; a lane has columns 2 g and 2 g + 1 of a group of 16, so that
- * it reads pairs. tile_kernel: see weighted_gram_tile.cuh.
+ *    register_kernel   a warp owns the triangle of up to 32 columns, in squares of 16 x 8; lane 4 g + t holds column
+ *                      g + 8 j of group j, and reads rows when they are needed
+ *    ring_kernel       a warp owns the triangle of up to 64 columns, in blocks of 16 x 16, and copies rows ahead into
+ *                      its own ring; lane 4 g + t holds columns 2 g and 2 g + 1 of each group of 16, to read pairs
+ *    tile_kernel       see weighted_gram_tile.cuh
+ *
+ *    squares of register_kernel       blocks of ring_kernel
+ *    (8 columns each)                 (16 columns each)
+ *    0 1                              0
+ *    2 3 4 5                          1 2
+ *                                     3 4 5
  *
  * Copies are of 16 bytes. A row that begins in the middle of 16 bytes lies one float8 further on in shared memory;
- * which rows do depends on t alone. WIDE: none does, so that pairs can be read at once.
+ * which rows do depends on t alone. WIDE: no row does, so pairs can be read at once.
  *
- * What lies beyond the columns is never wanted, so it may be anything; rows beyond the last are zeros of weight 0.
+ * Entries beyond the columns are never used, and may be anything. Rows beyond the last are zeros with a weight of 0.
  */
 #ifndef GPUREG_WEIGHTED_GRAM_DEVICE_CUH
 #define GPUREG_WEIGHTED_GRAM_DEVICE_CUH
@@ -28,19 +34,19 @@
 
 static __device__ const double gram_one = 1.0;
 
-/* What a launch passes on */
+/* Arguments of a launch */
 typedef struct GramJob
 {
 	WeightedGramRows from;
 	int			p;
 	int			ntiles;
 	int			nstages;
-	int			nsplits[2];		/* of this launch */
-	int			nslots[2];		/* of the plan */
+	int			nsplits[2];		/* splits of this launch */
+	int			nslots[2];		/* splits of the plan */
 	int64_t		record_ndoubles[2];
 } GramJob;
 
-/* Whether rows of this t begin in the middle of 16 bytes: 1, or 0. */
+/* Returns 1 if rows of this t begin in the middle of 16 bytes, else 0. */
 static __device__ inline int
 row_parity(const WeightedGramRows &from, int64_t t)
 {
@@ -56,7 +62,7 @@ read_pair(const double *from)
 
 /*
  * Adds 8 rows, staged ld apart, to a warp's blocks of a triangle. from: the lane's first pair; weights: of these rows;
- * shift: of these columns, all in shared memory, the last two not read where PLAIN.
+ * shift: of these columns. All are in shared memory; weights and shift are not read if PLAIN.
  */
 template <int NB, bool PLAIN, bool WIDE>
 static __device__ inline void
@@ -107,8 +113,7 @@ multiply_blocks(double (&sums)[NB * (NB + 1) / 2][2][4], const double *from, int
 }
 
 /*
- * The sums of a warp's threads, n each, joined over the thread block's warps in their order and added to a record.
- * Shared memory of 32 n float8.
+ * Adds the sums of all warps of the thread block, N per thread, in the warps' order to a record. shared: 32 N float8.
  */
 template <int N>
 static __device__ inline void
@@ -130,7 +135,7 @@ add_warps(const double *sums, double *shared, double *record)
 		record[k] += shared[k];
 }
 
-/* Squares of 16 x 8 on and below the diagonal, of ng groups of 8 columns */
+/* Returns the squares of 16 x 8 on and below the diagonal, for ng groups of 8 columns. */
 static __host__ __device__ constexpr int
 count_squares(int ng)
 {
@@ -141,7 +146,7 @@ count_squares(int ng)
 	return n;
 }
 
-/* Rows that a warp reads before it multiplies them: so many that 64 KB are under way in all of a multiprocessor */
+/* Steps of 8 rows that a warp reads before it multiplies: a multiprocessor then has 64 KB under way. */
 static __host__ __device__ constexpr int
 register_nsteps(int ng)
 {
@@ -157,7 +162,8 @@ multiply_squares(double (&sums)[count_squares(NG)][4], const double (&x)[2][NG],
 #pragma unroll
 	for (int i = 0; i < (NG + 1) / 2; i++)
 	{
-		const int	next = 2 * i + 1 < NG ? 2 * i + 1 : 2 * i;	/* of an odd number's last rows, any */
+		/* with an odd number of groups, the last rows' second half may be anything */
+		const int	next = 2 * i + 1 < NG ? 2 * i + 1 : 2 * i;
 		const double a[4] = {ax[0][2 * i], ax[0][next], ax[1][2 * i], ax[1][next]};
 
 #pragma unroll
@@ -172,8 +178,8 @@ multiply_squares(double (&sums)[count_squares(NG)][4], const double (&x)[2][NG],
 }
 
 /*
- * A warp's rows, nleft of them: x[s] is row 4 s + lane % 4, or zeros of weight 0. last: the lane's way to its last
- * column.
+ * Reads a warp's rows, of which nleft exist: x[s] is row 4 s + lane % 4, or zeros with a weight of 0. last: offset of
+ * the lane's last column.
  */
 template <int NG, int N, bool PLAIN>
 static __device__ inline void
@@ -198,7 +204,7 @@ register_read(double (&x)[N][NG], double (&w)[N], const WeightedGramRows &from, 
 	}
 }
 
-/* Threads of a block; two blocks a multiprocessor where registers suffice */
+/* Threads of a thread block; two thread blocks per multiprocessor if registers suffice. */
 #define REGISTER_NTHREADS 512
 
 template <int NG, bool PLAIN>
@@ -249,7 +255,7 @@ register_kernel(const __grid_constant__ GramJob job, double *partials)
 	add_warps<4 * count_squares(NG)>(&sums[0][0], shared, partials + blockIdx.x * job.record_ndoubles[1]);
 }
 
-/* Columns of a row in shared memory, such that the lanes of a fragment meet different banks */
+/* Returns the numbers between staged rows, chosen so that the lanes of a fragment use different banks. */
 static __host__ __device__ constexpr int
 staged_ld(int nb)
 {
@@ -263,8 +269,8 @@ typedef struct RingWarp
 } RingWarp;
 
 /*
- * One of eight threads that copy a line: it has 16 bytes from its source on and every 128 bytes further on. Of the last
- * 16 bytes of an odd number of columns there may be no more than 8.
+ * A thread's part of a line that eight threads copy: 16 bytes at source, and every 128 bytes from there on. With an odd
+ * number of columns, the last copy may be of 8 bytes.
  */
 typedef struct LineCopy
 {
@@ -273,7 +279,10 @@ typedef struct LineCopy
 	bool		half;
 } LineCopy;
 
-/* row: where n columns begin, parity before them 16 bytes do */
+/*
+ * Returns the part of the thread `lane` (0 .. 7) of a line of n columns at row; parity: numbers between the 16-byte
+ * boundary before row and row.
+ */
 static __device__ inline LineCopy
 line_copy(const double *row, int n, int parity, int lane)
 {
@@ -285,7 +294,7 @@ line_copy(const double *row, int n, int parity, int lane)
 	return copy;
 }
 
-/* Starts the copies FROM .. TO - 1 of a thread; LAST: and what is left. A row that doesn't exist is zeros. */
+/* Starts copies FROM .. TO - 1 of a thread's part; LAST: and the rest. A row that does not exist becomes zeros. */
 template <int FROM, int TO, bool LAST>
 static __device__ inline void
 line_start(const LineCopy &copy, double *to, bool exists)
@@ -307,7 +316,7 @@ line_start(const LineCopy &copy, double *to, bool exists)
 				*(double2 *) (to + 16 * m) = make_double2(0.0, 0.0);
 }
 
-/* A row's weight; 0 beyond the last. */
+/* Starts the copy of a row's weight; it is 0 beyond the last row. */
 static __device__ inline void
 copy_weight(double *weight, const WeightedGramRows &from, int64_t row)
 {
@@ -318,7 +327,7 @@ copy_weight(double *weight, const WeightedGramRows &from, int64_t row)
 		*weight = 0.0;
 }
 
-/* Starts the copy of 8 rows from first on: a lane has rows lane / 8 and lane / 8 + 4. */
+/* Starts the copy of 8 rows from first on: a lane copies parts of rows lane / 8 and lane / 8 + 4. */
 template <int NB, bool PLAIN>
 static __device__ inline void
 ring_copy(const GramJob &job, double *staged, double *weights, int64_t first, int lane)
@@ -366,7 +375,7 @@ ring_kernel(const __grid_constant__ GramJob job, double *partials)
 		const int	free_stage = stage == 0 ? RING_NSTAGES - 1 : stage - 1;
 
 		copy_wait<RING_NSTAGES - 2>();
-		__syncwarp();			/* the stage is there for all lanes, and all have read the one before */
+		__syncwarp();			/* the stage has arrived for all lanes, and all have read the one before */
 		if (next < job.from.nrows)
 			ring_copy<NB, PLAIN>(job, ring->rows[free_stage], ring->weights[free_stage], next, lane);
 		else

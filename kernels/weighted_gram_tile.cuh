@@ -1,11 +1,20 @@
 /*
  * weighted_gram_tile.cuh: the kernel of weighted_gram.cu for more than 64 columns.
  *
- * A thread block of eight warps has a tile of the triangle and every n-th piece of the rows, copied ahead into a ring.
- * Off the diagonal a warp has a half of the tile's rows by a quarter of its columns; the columns that make the tile's
- * columns are numbered g + 8 j there. On the diagonal four warps share the blocks of 16 x 16 by the table below and two
- * such teams take a half of the rows each, since one alone would leave the tensor cores waiting. Each reads what it
- * multiplies next, 4 rows, while it multiplies: all warps read at once after a barrier, and would all wait.
+ * A thread block of eight warps owns a tile of the triangle and every n-th part of the rows, which are copied ahead
+ * into a ring.
+ *
+ *    off the diagonal:                       on the diagonal (NB = 5; numbers are warps):
+ *
+ *             columns                        0
+ *            | w 0 | w 1 | w 2 | w 3 |       0 0                 gram_deal() assigns blocks of 16 x 16 to
+ *      rows  | w 4 | w 5 | w 6 | w 7 |       0 1 1               warps 0 .. 3; warps 4 .. 7 are a second
+ *                                            2 2 1 1             team, which takes the other half of the
+ *                                            2 2 3 3 3           rows
+ *
+ * Off the diagonal, a lane's columns of B are those numbered g + 8 j. On the diagonal there are two teams, as one
+ * would leave the tensor cores waiting. A warp reads the 4 rows that it multiplies next while it multiplies: all warps
+ * read at once after a barrier, and would otherwise all wait.
  */
 #ifndef GPUREG_WEIGHTED_GRAM_TILE_CUH
 #define GPUREG_WEIGHTED_GRAM_TILE_CUH
@@ -13,13 +22,13 @@
 #include "weighted_gram_device.cuh"
 
 #define TILE_NTHREADS 256
-#define TILE_NLINES 32			/* 32 rows of a tile on the diagonal; 16 of each side of another */
+#define TILE_NLINES 32			/* on the diagonal, 32 rows of a tile; else 16 rows of each side */
 #define TILE_NSTAGES_MAX 6
 #define TILE_TEAM_NROWS 16
 
 /*
- * Which of four warps has a block of the triangle of NB x NB blocks, row by row: dealt evenly, and such that each needs
- * few groups of columns.
+ * Returns which of four warps owns each block of a triangle of nb x nb blocks, row by row. The blocks are dealt out
+ * evenly, and such that each warp needs few groups of columns.
  */
 static __host__ __device__ constexpr const char *
 gram_deal(int nb)
@@ -30,7 +39,7 @@ gram_deal(int nb)
 		: "0" "00" "011" "2211" "22333";
 }
 
-/* Bit k: the warp has block k. */
+/* Returns a bit mask of the blocks that warp `role` owns. */
 static __host__ __device__ constexpr uint64_t
 gram_mask(int nb, int role)
 {
@@ -52,7 +61,7 @@ gram_count(uint64_t mask)
 	return n;
 }
 
-/* Blocks that a warp has at most */
+/* Returns the most blocks that a warp owns. */
 static __host__ __device__ constexpr int
 gram_most(int nb)
 {
@@ -64,7 +73,7 @@ gram_most(int nb)
 	return most;
 }
 
-/* Of a tile's stage: its lines, and what they weigh */
+/* Stage of a tile: lines and their weights */
 template <int NB>
 struct TileStage
 {
@@ -79,11 +88,11 @@ struct TilePart
 	double		sums[NB / 2][NB / 2][4];
 	double		shift_a[NB / 2][2];
 	double		shift_b[NB / 2];
-	int			a;				/* where the lane's columns begin in a stage */
+	int			a;				/* a, b: where the lane's columns begin in a stage */
 	int			b;
 };
 
-/* Four rows of it */
+/* Four rows of a tile off the diagonal */
 template <int NB>
 struct TileRows
 {
@@ -150,13 +159,13 @@ tile_multiply(TilePart<NB, PLAIN, WIDE> &part, const TileRows<NB> &rows)
 	}
 }
 
-/* A warp's part of a tile on the diagonal: its blocks, of the rows of its team. */
+/* A warp's part of a tile on the diagonal: its blocks, over its team's rows. */
 template <int NB, int ROLE, bool PLAIN, bool WIDE>
 struct DiagonalPart
 {
 	double		sums[gram_most(NB)][2][4];
-	const double *shift;		/* of the lane's columns, in shared memory: registers are full */
-	int			x;				/* where they begin in a stage */
+	const double *shift;		/* for the lane's columns; in shared memory, as registers are full */
+	int			x;				/* where the lane's columns begin in a stage */
 };
 
 template <int NB>
@@ -226,7 +235,7 @@ tile_multiply(DiagonalPart<NB, ROLE, PLAIN, WIDE> &part, const DiagonalRows<NB> 
 	}
 }
 
-/* Which tile and which split a thread block has; off the diagonal first, those of one split side by side. */
+/* Tile and split of a thread block. Tiles off the diagonal come first, those of one split side by side. */
 typedef struct TileAt
 {
 	bool		diagonal;
@@ -267,7 +276,10 @@ tile_at(const GramJob &job, double *partials)
 	return at;
 }
 
-/* All threads of the block, at whatever place in their code: warps on the diagonal are at different ones. */
+/*
+ * A barrier for all threads of the block, each at its own place in the code, as warps on the diagonal run different
+ * code.
+ */
 static __device__ inline void
 block_barrier(void)
 {
@@ -288,10 +300,7 @@ tile_copy(const WeightedGramRows &from, const LineCopy &copy, int64_t row, TileS
 		copy_weight(stage->weights + line, from, row);
 }
 
-/*
- * Four rows of a stage are multiplied, those from next_row on of next_stage read, and a quarter of the copies is
- * started.
- */
+/* Multiplies four rows of a stage, reads the next four from next_stage, and starts a quarter of the copies. */
 template <int NB, bool PLAIN, int QUARTER, typename Part, typename Rows>
 static __device__ inline void
 tile_step(const GramJob &job, const LineCopy &copy, int64_t row, TileStage<NB> *free_stage,
@@ -303,15 +312,15 @@ tile_step(const GramJob &job, const LineCopy &copy, int64_t row, TileStage<NB> *
 	{
 		copy_commit();
 		copy_wait_for(job.nstages - 2);
-		block_barrier();		/* the next stage is there for all threads, and all have read this one */
+		block_barrier();		/* the next stage has arrived for all threads, and all have read this one */
 	}
 	tile_read(rows[(QUARTER + 1) % 2], part, next_stage, (QUARTER + 1) % 4 * 4);
 	tile_multiply(part, rows[QUARTER % 2]);
 }
 
 /*
- * Goes over a thread block's pieces of the rows, every nsplits-th, with a warp's part of the tile. Eight threads have a
- * line of each stage; off the diagonal, lines 16 on are the rows of lines 0 on, other columns.
+ * Goes over a thread block's parts of the rows, every nsplits-th, with a warp's part of the tile. Eight threads copy a
+ * line of each stage. Off the diagonal, lines 16 .. 31 are other columns of the rows of lines 0 .. 15.
  */
 template <int NB, bool PLAIN, typename Part, typename Rows>
 static __device__ inline void
@@ -354,7 +363,7 @@ tile_pieces(const GramJob &job, const TileAt &at, TileStage<NB> *stages, Part &p
 	block_barrier();
 }
 
-/* A warp's blocks of a tile on the diagonal; the second team's sums join the first's. */
+/* Sums a warp's blocks of a tile on the diagonal, and adds the second team's sums to the first's. */
 template <int NB, int ROLE, bool PLAIN, bool WIDE>
 static __device__ inline void
 tile_diagonal(const GramJob &job, const TileAt &at, TileStage<NB> *stages, const double *shift)
