@@ -1,37 +1,42 @@
 /*
- * ascent.cu: beta += rate (X'(y - mu) - l2 (0, b)), mu = 1 / (1 + exp(-X beta)), many times, by one thread block.
+ * ascent.cu: beta += rate (X'(y - mu) - l2 (0, b)), mu = 1 / (1 + exp(-X beta)), many times, by one thread block; see
+ * ascent.cuh.
  *
- * Who owns what. A thread holds E examples for good, as z = s (1, x) with s = 1 for y = 1 and -1 for y = 0. Then with m
- * = z' beta, s / (1 + exp(m)) is the residual y - mu, without cancellation, and the gradient is the sum of z / (1 +
- * exp(m)); an example that isn't there is z = 0. beta is kept times log2(e), so that exp(m) is 2 to the power of a dot
- * product. In each warp lane f < P keeps the coefficient of feature f and the lanes from P on that of the ones: every
- * warp carries out the same update, so that only sums travel.
+ * Who owns what. A thread holds E rows for the whole launch, as z = s (1, x) with s = 1 for y = 1 and -1 for y = 0.
+ * With m = z' beta, s / (1 + exp(m)) is the residual y - mu, without cancellation, and the gradient is the sum of z /
+ * (1 + exp(m)). A row that does not exist is z = 0. beta is stored times log2(e), so that exp(m) is 2 to the power of a
+ * dot product. In each warp, lane f < P keeps the coefficient of feature f, and the lanes from P on that of the ones.
+ * All warps make the same update, so only sums are exchanged.
  *
- * An iteration is a chain of latencies; each step is there to shorten it. Coefficients go from their lanes to all by
- * shuffles. Each thread sums its examples' terms. A transposing reduction over LEVELS lane bits halves the terms a lane
- * holds with each shuffled half; which feature a thread keeps in register j is permuted by its lane (j xor rotation()),
- * so that the half to send is always the upper one and nothing is selected. What is left is 32 >> LEVELS sums a term
- * and warp; they cross to the other warps through shared memory, and each lane adds those of its own term. Shared
- * memory has two buffers, so one barrier an iteration is enough.
+ *    thread t of T    rows e T + t, e < E
+ *    register j       feature j xor rotation(lane)
+ *    lane < P         coefficient of feature lane
+ *    lane >= P        coefficient of the ones
  *
- * Fewer, fuller warps win, since they have less to reduce. On an H200 an example of 8 features costs a warp about 34
- * cycles for its 21 instructions (reads of three different registers by most multiply-adds would explain it); the rest
- * of an iteration, about 270 cycles, is latency.
+ * An iteration is a chain of latencies, and each step below shortens it. Shuffles distribute the coefficients. Each
+ * thread sums its rows' terms. A transposing reduction over LEVELS lane bits halves the terms of a lane with each
+ * exchange. As register j holds feature j xor rotation(lane), the half to send is always the upper one, and nothing is
+ * selected. What remains are 32 >> LEVELS sums per term and warp. They go to the other warps through shared memory, and
+ * each lane adds those of its own term. Shared memory has two buffers, so one barrier per iteration suffices.
  *
- * The order of all sums is fixed by the shape: no atomics, the same bits every time.
+ * Few, full warps are fastest, as they have less to reduce. On an H200 a row of 8 features takes a warp about 34 cycles
+ * for its 21 instructions (most multiply-adds read three different registers, which would explain it). The rest of an
+ * iteration, about 270 cycles, is latency.
+ *
+ * The shape fixes the order of all sums: no atomics, the same bits every time.
  */
 #include "ascent.cuh"
 
 #define FULL_WARP 0xffffffffu
 
-/* The layouts, in ascending order of what they hold: a job takes the first that has room and registers. */
+/* Layouts in ascending order of the rows that they hold. A job takes the first one with enough room and registers. */
 #define FOR_SHAPES(SHAPE) \
 	SHAPE(0, 4, 4) SHAPE(1, 4, 8) SHAPE(2, 4, 16) SHAPE(3, 8, 8) SHAPE(4, 16, 4) SHAPE(5, 8, 16) SHAPE(6, 16, 16)
 
 typedef struct AscentShape
 {
 	int			nwarps;
-	int			nexamples;		/* a thread */
+	int			nexamples;		/* rows per thread */
 } AscentShape;
 
 #define SHAPE_ENTRY(index, nwarps, nexamples) {nwarps, nexamples},
@@ -58,22 +63,26 @@ log2_of(int n)
 	return n <= 1 ? 0 : 1 + log2_of(n / 2);
 }
 
-/* How a shape reduces. The fewer lane bits by shuffles, the more sums to add after the barrier; measured. */
+/*
+ * How a shape reduces sums. Fewer lane bits by shuffles mean more sums to add after the barrier; the choice was
+ * measured.
+ */
 template <typename T, int P, int NWARPS>
 struct Layout
 {
 	static constexpr int LEVELS = NWARPS <= 4 ? 4 : 5;
-	static constexpr int TRANSPOSED = LEVELS < log2_of(P) ? LEVELS : log2_of(P);	/* while terms can be halved */
-	static constexpr int NKEPT = P >> TRANSPOSED;	/* features a lane has left to store */
-	static constexpr int NSUMS = 32 >> LEVELS;	/* sums of a warp for each term */
+	static constexpr int TRANSPOSED = LEVELS < log2_of(P) ? LEVELS : log2_of(P);	/* levels that halve the terms */
+	static constexpr int NKEPT = P >> TRANSPOSED;	/* features that a lane has left to store */
+	static constexpr int NSUMS = 32 >> LEVELS;	/* sums of a warp per term */
 	static constexpr int PER_LOAD = 16 / (int) sizeof(T);
 	static constexpr int NPARTIALS = NWARPS * NSUMS;
-	static constexpr int STRIDE = NPARTIALS + PER_LOAD;	/* an odd number of 16 bytes: lanes meet no bank conflict */
+	/* an odd number of 16 bytes, so that lanes use different banks */
+	static constexpr int STRIDE = NPARTIALS + PER_LOAD;
 
 	static_assert(NPARTIALS % PER_LOAD == 0, "a lane reads its partials 16 bytes at a time");
 	static_assert(P < 32, "each term has a lane");
 
-	/* The first of the features that lane is left with. */
+	/* Returns the first of the features that a lane is left with. */
 	static __device__ inline int
 	rotation(int lane)
 	{
@@ -81,7 +90,10 @@ struct Layout
 	}
 };
 
-/* 1 / (1 + 2^m); 0 where 2^m overflows. The instructions' errors are at most 2 and 1 units in the last place. */
+/*
+ * Returns 1 / (1 + 2^m), or 0 if 2^m overflows. The two instructions' errors are at most 2 and 1 units in the last
+ * place.
+ */
 static __device__ inline float
 tail_probability(float m)
 {
@@ -94,8 +106,8 @@ tail_probability(float m)
 }
 
 /*
- * The same without a branch, so that the examples of a thread overlap. 2^f, |f| <= 1/2, by its Taylor series, whose
- * first term left out is below 2^-57; 1 / d from the instruction's 20 bits or more by one step of third order.
+ * Returns 1 / (1 + 2^m) without branches, so that the rows of a thread overlap. 2^f, |f| <= 1/2, is a Taylor series
+ * whose first omitted term is below 2^-57; 1 / d refines the instruction's 20 or more bits by one step of third order.
  */
 static __device__ inline double
 tail_probability(double m)
@@ -145,7 +157,7 @@ multiply_add(double a, double b, double c)
 	return fma(a, b, c);
 }
 
-/* Thread t's example e is row e blockDim.x + t; register j is feature j xor the lane's rotation. */
+/* Loads the thread's rows: row e of thread t is e blockDim.x + t; register j is feature j xor the lane's rotation. */
 template <typename T, int P, int E>
 static __device__ inline void
 load_examples(const AscentJob &job, int rotation, T (&z)[E][P], T (&ones)[E])
@@ -169,7 +181,7 @@ load_examples(const AscentJob &job, int rotation, T (&z)[E][P], T (&ones)[E])
 	}
 }
 
-/* Sums over LEVELS lane bits: g[0 .. NKEPT) are then those of features rotation .. rotation + NKEPT - 1. */
+/* Sums over LEVELS lane bits. g[0 .. NKEPT) then holds features rotation .. rotation + NKEPT - 1. */
 template <typename L, int LEVEL, typename T, int P>
 static __device__ inline void
 reduce_lanes(T (&g)[P], T *g_ones)
@@ -207,7 +219,7 @@ load_16_bytes(double *v, const double *from)
 	v[1] = two.y;
 }
 
-/* The sum of N values by halving. */
+/* Returns the sum of N values, by halving. */
 template <int N, typename T>
 static __device__ inline T
 add_values(T *v)
@@ -222,7 +234,7 @@ add_values(T *v)
 	return v[0];
 }
 
-/* After the warps have stored: the sum of all N partials of the term at mine. */
+/* Returns the sum of all N partials at mine, after the warps have stored them. */
 template <int N, typename T>
 static __device__ inline T
 add_partials(const T *mine)
@@ -236,8 +248,8 @@ add_partials(const T *mine)
 }
 
 /*
- * The sum over all examples of the residual times the lane's own term, the same bits in every warp. beta is the lane's
- * coefficient; buffer the one of the two whose last readers have passed a barrier since.
+ * Returns the sum over all rows of the residual times the lane's own term, with the same bits in every warp. beta: the
+ * lane's coefficient; buffer: the one of the two buffers whose last readers have passed a barrier since.
  */
 template <typename L, typename T, int P, int E>
 static __device__ inline T
@@ -307,7 +319,7 @@ ascent_kernel(const AscentJob job)
 	T			ones[E];
 
 	load_examples<T, P, E>(job, L::rotation(lane), z, ones);
-	__syncthreads();			/* all have read the state */
+	__syncthreads();			/* all threads have read the state */
 	while (left > 0)
 	{
 		const int64_t to_check = checks ? job.check_every - iterations % job.check_every : left;
@@ -344,9 +356,8 @@ ascent_kernel(const AscentJob job)
 }
 
 /*
- * Whether a thread's registers hold its examples, the coefficients, the gradient and what an iteration needs besides;
- * ptxas -v shows what it makes of that. float8 with 16 examples in each of four warps would be slower than with 8 in
- * eight.
+ * True if a thread's registers hold its rows, the coefficients, the gradient and an iteration's temporaries; see ptxas
+ * -v. float8 with 16 rows in each thread of four warps would be slower than with 8 rows in eight warps.
  */
 static constexpr bool
 registers_hold(int value_nbytes, int nfeatures, int nwarps, int nexamples)
@@ -356,7 +367,7 @@ registers_hold(int value_nbytes, int nfeatures, int nwarps, int nexamples)
 		(nwarps <= 8 ? 255 : 65536 / (32 * nwarps));
 }
 
-/* The number of features a kernel is compiled for: columns of zeros fill it up. */
+/* Returns the number of features that a kernel is compiled for; columns of zeros fill it up. */
 static int
 padded(int nfeatures)
 {
@@ -372,7 +383,7 @@ shape_fits(int shape, int nfeatures, int64_t nrows, bool single)
 		registers_hold(single ? 4 : 8, padded(nfeatures), s->nwarps, s->nexamples);
 }
 
-/* The shape for a job, or -1. */
+/* Returns the shape for a job, or -1. */
 static int
 choose_shape(int nfeatures, int64_t nrows, bool single)
 {

@@ -1,8 +1,8 @@
 /*
- * backend_cuda.cu: the backend over CUDA: who opens a device, what its sinks have in common, and the tables.
+ * backend_cuda.cu: the CUDA backend: opens and closes devices, what both kinds of sinks share, and the tables.
  *
- * A sink's rows go through its sends, one kind's to gram_cuda.cu, the other's to rows_cuda.cu. The functions of an
- * object may be called from different threads one at a time: each makes its device the thread's current one.
+ * Rows of a sink go through its sends, to gram_cuda.cu or rows_cuda.cu. Different threads may call an object's
+ * functions, one at a time: each function makes the object's device the thread's current one.
  */
 #include "device.cuh"
 #include "sends.cuh"
@@ -13,16 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALONE_NBYTES_MAX ((size_t) 256 << 20)	/* kept unused in a process that serves one session */
+#define ALONE_NBYTES_MAX ((size_t) 256 << 20)	/* most unused memory kept in a process that serves one session */
 
-/* Held while contexts come or go: a device is reset where nobody has a session or is about to open one. */
+/*
+ * Held while contexts are created or destroyed. A device is reset only if nobody has a session or is about to open one.
+ */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* Sessions open on each device in this process. If the first of them brought the context, the last takes it away. */
+/* Open sessions of each device in this process. If the first session created the context, the last one destroys it. */
 static int	sessions_open[GR_DEVICES_MAX];
 static bool contexts_owned[GR_DEVICES_MAX];
 
-/* Whether this process has a context on the device already. True if that can't be told: the context then stays. */
+/* True if this process already has a context on the device, or if that is unknown; the context then stays. */
 static bool
 has_context(int device)
 {
@@ -62,8 +64,8 @@ cuda_count(int *ndevices, GrError *err)
 }
 
 /*
- * Fills info. Opens a context, as only that tells the free memory; gives it back if keep is false and it was new. The
- * caller holds opening.
+ * Fills info. Opens a context, as only a context knows the free memory; destroys it again if it was new and keep is
+ * false. The caller must hold `opening`.
  */
 static bool
 device_info(int device, bool keep, GrDeviceInfo *info, GrError *err)
@@ -99,7 +101,7 @@ cuda_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 	*ndevices = 0;
 	if (!cuda_count(&n, err))
 	{
-		/* no device is an answer; the detail says why */
+		/* having no device is a result; the detail says why */
 		err->status = GR_OK;
 		return true;
 	}
@@ -107,14 +109,14 @@ cuda_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 	{
 		GrError		ignored = {};
 
-		/* a device that is full or taken is listed too, without its memory */
+		/* a full or exclusively used device is listed too, without its memory */
 		(void) device_info(device, false, &devices[device], &ignored);
 		*ndevices = device + 1;
 	}
 	return true;
 }
 
-/* The device asked for, or the one with most free memory. The caller holds opening. */
+/* Sets *device to the device wanted, or to the one with most free memory. The caller must hold `opening`. */
 static bool
 choose_device(int wanted, int *device, GrError *err)
 {
@@ -135,7 +137,7 @@ choose_device(int wanted, int *device, GrError *err)
 		GrDeviceInfo info;
 		GrError		ignored = {};
 
-		/* one that is broken or taken is passed over */
+		/* a broken or exclusively used device is skipped */
 		if (device_info(i, false, &info, &ignored) && (*device < 0 || info.memory_free > most_free))
 		{
 			*device = i;
@@ -148,8 +150,8 @@ choose_device(int wanted, int *device, GrError *err)
 }
 
 /*
- * Memory that may be kept unused on a device, where this process serves many sessions or one: other processes can't
- * have it.
+ * Returns the unused memory that may be kept on a device; many: the process serves many sessions. Other processes
+ * cannot use this memory.
  */
 static size_t
 kept_nbytes(const GrDeviceInfo *info, bool many)
@@ -185,7 +187,7 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 		s->lost = err->status == GR_DEVICE_LOST;
 		return false;
 	}
-	/* finds out now whether the kernels were built for this device */
+	/* detects now whether the kernels were built for this device */
 	code = gr_gram_plan(&plan, gr_plain_shape(1), GR_PARTIALS_NBYTES);
 	if (code == cudaSuccess)
 		code = gr_prepare_cub();
@@ -228,16 +230,16 @@ cuda_describe(const GrSession *session)
 static bool
 cuda_present(void)
 {
-	SignalsBlocked blocked;		/* the driver may have a thread from the first question on */
+	SignalsBlocked blocked;		/* the first query may start a thread of the driver */
 	int			version = 0;
 
-	/* of the driver; 0 where there is none */
+	/* the driver's version; 0 if there is no driver */
 	if (cudaDriverGetVersion(&version) != cudaSuccess)
 		(void) cudaGetLastError();
 	return version > 0;
 }
 
-/* Registered pages are the host's: a lack of them is not the device's. All devices may copy from them. */
+/* Pins host memory for all devices. A lack of pinned pages is a lack of host memory, not of device memory. */
 static bool
 cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
 {
@@ -308,7 +310,7 @@ cuda_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 	return gr_sends_done(&sink->sends, wait, ncalls, err);
 }
 
-/* What a kind of request has for a device; see request_kinds.h. */
+/* Launcher of the sums of one kind of request; see request_kinds.h. */
 typedef bool SumsLauncher(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err);
 
 bool
@@ -381,7 +383,7 @@ cuda_sink_times(const GrSink *sink, GrTimes *times)
 	times->kernel_s = sink->kernel_s;
 }
 
-/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
+/* Failures are ignored: a lost device takes its memory along. */
 static void
 cuda_sink_end(GrSink *sink)
 {

@@ -1,13 +1,17 @@
 /*
- * boot.cu: a bootstrap's sums, G (replicates x products) = W' (replicates x rows) P (rows x products), where W is how
- * often rows stand in replicates and P has the products of their q; see compute/resample/boot.h.
+ * boot.cu: sums of a bootstrap: G (replicates x products) = W' (replicates x rows) P (rows x products). W has the rows'
+ * counts, P the products of their q; see compute/resample/boot.h.
  *
- * A warp has 32 replicates and up to 56 products, as sums in its registers. Of 16 rows at a time it draws W where it
- * multiplies it: lane (g = lane / 4, t = lane % 4) of mma.sync's layout holds rows t, t + 4, t + 8 and t + 12 of
- * replicates 4 g .. 4 g + 3, which are the four words of one Philox counter. The block's warps, of other replicates,
- * share P, which they make of 64 rows' q in shared memory.
+ * A warp owns 32 replicates and up to 56 products, whose sums are in its registers. It draws W for 16 rows at a time,
+ * where it multiplies: lane 4 g + t of mma.sync's layout holds rows t, t + 4, t + 8 and t + 12 of replicates 4 g .. 4 g
+ * + 3, which are the four words of one Philox counter:
  *
- * Of a permutation test W has signs; the warp's 32 replicates are then the bits of one word.
+ *    lane 4 g + t       rows t, t + 4, t + 8, t + 12     word 0, 1: fragment a[0]     word 2, 3: fragment a[1]
+ *    replicates                                          4 g, 4 g + 1                 4 g + 2, 4 g + 3
+ *
+ * The warps of a thread block have other replicates and share P, which they make of 64 rows' q in shared memory.
+ *
+ * In a permutation test W has signs, and the warp's 32 replicates are the bits of one word.
  */
 #include "boot.cuh"
 
@@ -25,14 +29,14 @@
 #define MERGE_THREADS 256
 #define INFLUENCE_THREADS 256
 
-/* As float8, without a conversion, which takes a slow unit */
+/* Returns a word's count as float8, without a conversion, which would use a slow unit. */
 static __device__ inline double
 count_of(uint32_t word)
 {
 	return __hiloint2double(0x43300000, gr_boot_count(word)) - 0x1p52;
 }
 
-/* A thread makes a row. */
+/* Makes q; a thread makes a row. */
 static __global__ void
 boot_make_kernel(BootTerms terms, int pitch, const double *rows, int64_t nrows, double *q)
 {
@@ -51,7 +55,7 @@ boot_make_kernel(BootTerms terms, int pitch, const double *rows, int64_t nrows, 
 	q[terms.nactive + 1] = __longlong_as_double(gr_boot_key_of(terms.shape, row));
 }
 
-/* Which entries of q product k is of; behind the last product, of none: (-1, -1) */
+/* Returns the entries of q whose product is number k, or (-1, -1) after the last product. */
 static __device__ inline int2
 entries_of(int k, int nproducts)
 {
@@ -64,7 +68,7 @@ entries_of(int k, int nproducts)
 	return make_int2(i, k - i * (i + 1) / 2);
 }
 
-/* The stage's products, pitch apart, and keys; zeros behind the last row. */
+/* Makes a stage's products, PITCH apart, and keys; zeros after the last row. */
 template <int NT>
 static __device__ inline void
 make_stage(double *products, int64_t *keys, const int2 *entries, const double *q, int q_pitch, int nactive, int nrows)
@@ -88,7 +92,7 @@ template <int NT, bool FLIPS>
 static __global__ void __launch_bounds__(32 * WARPS_MAX, 1)
 boot_sum_kernel(BootTerms terms, BootPlan plan, const double *q, int64_t nrows, double *partials)
 {
-	constexpr int PITCH = 8 * NT + 4;	/* 4 or 12 modulo 16: rows t of a fragment are in banks of their own */
+	constexpr int PITCH = 8 * NT + 4;	/* 4 or 12 modulo 16, so that the rows t of a fragment use different banks */
 	__shared__ double products[STAGE_NROWS * PITCH];
 	__shared__ int64_t keys[STAGE_NROWS];
 	__shared__ int2 entries[8 * NT];
@@ -150,7 +154,7 @@ boot_sum_kernel(BootTerms terms, BootPlan plan, const double *q, int64_t nrows, 
 		}
 }
 
-/* A thread an entry, the splits in their order */
+/* Merges the splits' partial sums in their order; a thread has one entry. */
 static __global__ void
 boot_merge_kernel(BootPlan plan, int nreps, const double *partials, double *sums)
 {
@@ -166,7 +170,10 @@ boot_merge_kernel(BootPlan plan, int nreps, const double *partials, double *sums
 	sums[at] = sum;
 }
 
-/* The sums of squares and of cubes of a line's influence: a block has a line and every nsplits-th piece of the rows. */
+/*
+ * Sums squares and cubes of influence values. A thread block has one line of influence and every nsplits-th part of the
+ * rows.
+ */
 static __global__ void
 boot_influence_kernel(BootTerms terms, int pitch, const double *q, int64_t nrows, double *partials)
 {
@@ -226,7 +233,7 @@ gr_boot_plan_launches(const GrBootPass *pass, int nsms)
 	plan.nproducts = (int) gr_boot_nproducts(pass->nactive);
 	if (pass->nreps == 0)
 	{
-		/* squares and cubes, as if they were products of one replicate */
+		/* squares and cubes take the place of products of one replicate */
 		plan.nproducts = plan.product_pitch = 2 * pass->ninfluence;
 		plan.rep_pitch = 1;
 		plan.nsplits = 2 * nsms;

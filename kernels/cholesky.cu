@@ -1,19 +1,24 @@
 /*
- * cholesky.cu: the kernels of the solve in double-double; see cholesky.cuh.
+ * cholesky.cu: kernels of the solve in double-double; see cholesky.cuh.
  *
- * Right-looking and blocked. With U = L D, column k of tiles goes through the matrix in two launches:
+ * The factorization is right-looking and blocked. With U = L D, column k of tiles goes through the matrix in two
+ * launches:
  *
- *   solve_kernel    U_Ik = A_Ik inv(L_kk)', L_Ik = U_Ik inv(D_k), for I > k
- *   update_kernel   A_IJ -= U_Ik L_Jk', for I >= J > k; the block that brings tile (k + 1, k + 1) up to date
- *                   factorises it too
+ *    solve_kernel    U_Ik = A_Ik inv(L_kk)', L_Ik = U_Ik inv(D_k), for I > k
+ *    update_kernel   A_IJ -= U_Ik L_Jk', for I >= J > k; the thread block of tile (k + 1, k + 1) then factors it
  *
- * so that the one piece that can't be spread, 32 pivots one after another, runs beside the update. The inverse goes by
- * rows of tiles in the same way, X_IJ -= L_Ik X_kJ, the blocks of row k + 1 finishing with X_(k+1)J = inv(L_(k+1)(k+1))
- * X_(k+1)J.
+ *         k
+ *    k    L_kk                              solve_kernel: the tiles below L_kk
+ *         L_Ik   A_(k+1)(k+1)               update_kernel: all tiles A, the first of which becomes L_(k+1)(k+1)
+ *         L_Ik   A_IJ          A_IJ
  *
- * A product a b is added as (hi, lo) += a b with an exact sum of the high halves and all errors going to lo, 13
+ * The one part that cannot be spread, 32 pivots one after another, thus runs beside the update. The inverse is made by
+ * rows of tiles in the same way: X_IJ -= L_Ik X_kJ, and the thread blocks of row k + 1 finish with X_(k+1)J =
+ * inv(L_(k+1)(k+1)) X_(k+1)J.
+ *
+ * A product a b is added as (hi, lo) += a b, with an exact sum of the high halves and all errors added to lo: 13
  * operations with the magnitude (Dot2 of Ogita, Rump and Oishi 2005, "Accurate sum and dot product", with double-double
- * factors); (hi, lo) is normalised every 32 products.
+ * factors). (hi, lo) is normalised every 32 products.
  */
 #include "cholesky.cuh"
 
@@ -27,14 +32,14 @@
 #define NTHREADS 256
 #define MICRO 2					/* a thread of a product owns MICRO x MICRO entries, SPREAD apart */
 #define SPREAD 16
-/* threads that share a row of a tile in a substitution, each with every LANES-th entry */
+/* Threads that share a row of a tile in a substitution; each has every LANES-th entry. */
 #define LANES 8
 #define OWNED (TILE / LANES)
 
-/* A tile in shared memory, padded so that columns don't fall into the same banks. */
+/* A tile in shared memory, padded so that columns use different banks */
 typedef double2 Stage[TILE][TILE + 1];
 
-/* hi + lo, not normalised, and the sum of the magnitudes of what went into it */
+/* hi + lo, not normalised, and the sum of the terms' magnitudes */
 typedef struct Sum
 {
 	double		hi;
@@ -74,7 +79,7 @@ subtract_product(Sum &sum, double2 a, double2 b)
 	sum.magnitude += fabs(p);
 }
 
-/* The sum's value; exactly 0 where no more than rounding error is left. */
+/* Returns the sum's value, or exactly 0 if only rounding error is left. */
 static __device__ __forceinline__ GrDD
 settle(const Sum &sum, double noise)
 {
@@ -84,8 +89,8 @@ settle(const Sum &sum, double noise)
 }
 
 /*
- * a / b as gr_dd_div() has it, given inverse = 1 / b.hi: the quotient's high half is the same, rounded correctly
- * (Markstein 1990). Only one division, and of the pivot alone, is left among what a pivot waits for.
+ * Returns a / b with gr_dd_div()'s bits, given inverse = 1 / b.hi: the quotient's high half is equal, as it is rounded
+ * correctly (Markstein 1990). Only one division, of the pivot, remains in what a pivot waits for.
  */
 static __device__ __forceinline__ GrDD
 divide(GrDD a, GrDD b, double inverse)
@@ -104,14 +109,14 @@ triangle(int64_t n)
 	return n * (n + 1) / 2;
 }
 
-/* where tile (i, j) begins */
+/* Returns where tile (i, j) begins. */
 static __device__ __forceinline__ int64_t
 tile_at(int i, int j)
 {
 	return (triangle(i) + j) * TILE_ENTRIES;
 }
 
-/* row and column of the index'th tile of a triangle */
+/* Sets *row and *col to those of tile number index of a triangle. */
 static __device__ __forceinline__ void
 tile_of(int64_t index, int *row, int *col)
 {
@@ -149,7 +154,7 @@ clear(Sum sums[MICRO][MICRO])
 			sums[y][x] = Sum{0.0, 0.0, 0.0};
 }
 
-/* sums[y][x] -= sum over k of a[k][i] b[k][j], i and j being the thread's y'th row and x'th column */
+/* sums[y][x] -= sum over k of a[k][i] b[k][j], where i is the thread's row y and j its column x. */
 static __device__ __forceinline__ void
 subtract_tiles(Sum sums[MICRO][MICRO], const Stage a, const Stage b)
 {
@@ -176,7 +181,7 @@ subtract_tiles(Sum sums[MICRO][MICRO], const Stage a, const Stage b)
 	}
 }
 
-/* Adds what subtract_tiles() left to a tile in memory; fresh: the tile counts as zeros. */
+/* Adds the sums of subtract_tiles() to a tile in memory; fresh: the tile counts as zeros. */
 static __device__ __forceinline__ void
 add_to_tile(double2 *tile, double *magnitudes, const Sum sums[MICRO][MICRO], bool fresh)
 {
@@ -197,8 +202,8 @@ add_to_tile(double2 *tile, double *magnitudes, const Sum sums[MICRO][MICRO], boo
 }
 
 /*
- * Substitution, LANES threads a row, all rows side by side: x_k = r_k - sum over i < k of x_i L[k][i], 0 where aliased.
- * The thread's entries of the row are those k with k % LANES = its lane. columns: columns[i][k] = L[k][i]
+ * Substitution with LANES threads per row and all rows side by side: x_k = r_k - sum over i < k of x_i L[k][i], or 0 if
+ * aliased. A thread has the entries k of its row with k % LANES = its lane. columns[i][k] = L[k][i].
  */
 static __device__ __forceinline__ void
 substitute(Sum r[OWNED], const Stage columns, const bool *aliased, double noise)
@@ -228,7 +233,7 @@ substitute(Sum r[OWNED], const Stage columns, const bool *aliased, double noise)
 		}
 }
 
-/* What the threads of factor_tile() tell each other, for the pivot at hand and for the next. */
+/* Exchanged between the threads of factor_tile(), for the present pivot and the next */
 typedef struct Panel
 {
 	double2		pivot[2];
@@ -240,11 +245,11 @@ typedef struct Panel
 	bool		aliased[TILE];
 } Panel;
 
-/* The pivot's value and whether its term is aliased, from the thread that owns it. */
+/* Sets the pivot and whether its term is aliased, by the thread that owns the pivot. */
 static __device__ __forceinline__ void
 set_pivot(const Cholesky &c, Panel &panel, int64_t term, int k, GrDD d, double inverse)
 {
-	/* what is left of the padding, and the last row, which is no term, take no part in what follows */
+	/* padding, and the last row, which is no term, are left out of later steps */
 	bool		out = panel.aliased[k] || !(d.hi > panel.least_pivot[k]);
 
 	panel.pivot[k & 1] = from_dd(d);
@@ -254,7 +259,7 @@ set_pivot(const Cholesky &c, Panel &panel, int64_t term, int k, GrDD d, double i
 	c.aliased[term] = out;
 }
 
-/* L and D of the tile (at, at), LANES threads a row, pivot after pivot. */
+/* Factors tile (at, at) into L and D, with LANES threads per row, pivot after pivot. */
 static __device__ void
 factor_tile(const Cholesky &c, int at, Panel &panel)
 {
@@ -289,7 +294,7 @@ factor_tile(const Cholesky &c, int at, Panel &panel)
 
 			if (lane == owner && i >= k)
 			{
-				/* the division needn't wait for the rest */
+				/* the division need not wait for the rest */
 				double		inverse = i == k ? 1.0 / (r[t].hi + r[t].lo) : 0.0;
 
 				v = settle(r[t], c.noise);
@@ -321,7 +326,7 @@ factor_tile(const Cholesky &c, int at, Panel &panel)
  * Kernels
  */
 
-/* A thread block a tile: scaled entries and their magnitudes. */
+/* Scales packed entries into tiles, with their magnitudes; a thread block has one tile. */
 static __global__ void
 load_kernel(Cholesky c, int skip, bool right_hand_side)
 {
@@ -352,7 +357,7 @@ load_kernel(Cholesky c, int skip, bool right_hand_side)
 	}
 }
 
-/* The first tile on the diagonal. */
+/* Factors the first tile on the diagonal. */
 static __global__ void __launch_bounds__(NTHREADS)
 panel_kernel(Cholesky c)
 {
@@ -361,7 +366,10 @@ panel_kernel(Cholesky c)
 	factor_tile(c, 0, panel);
 }
 
-/* Column k of tiles below the diagonal, a thread block a tile: U = A inv(L_kk)', and L = U inv(D_k) in its place. */
+/*
+ * Solves column k of tiles below the diagonal, a tile per thread block: U = A inv(L_kk)', and L = U inv(D_k) in place
+ * of A.
+ */
 static __global__ void __launch_bounds__(NTHREADS)
 solve_kernel(Cholesky c, int k)
 {
@@ -400,7 +408,10 @@ solve_kernel(Cholesky c, int k)
 	}
 }
 
-/* A_IJ -= U_Ik L_Jk', a thread block a tile of the lower triangle, the first tile being factorised, too. */
+/*
+ * Subtracts U_Ik L_Jk' from A_IJ, a tile of the lower triangle per thread block. The first thread block then factors
+ * its tile.
+ */
 static __global__ void __launch_bounds__(NTHREADS)
 update_kernel(Cholesky c, int k)
 {
@@ -427,7 +438,7 @@ update_kernel(Cholesky c, int k)
 	}
 }
 
-/* The last row of L, which the back substitution starts from. */
+/* Copies the last row of L, from which the back substitution starts. */
 static __global__ void
 back_prepare_kernel(Cholesky c)
 {
@@ -446,7 +457,7 @@ back_prepare_kernel(Cholesky c)
 	}
 }
 
-/* The 32 coefficients of a tile on the diagonal, a lane each, the last one first. rows[k][j] = L[k][j] */
+/* Computes the 32 coefficients of a diagonal tile, one per lane, the last one first. rows[k][j] = L[k][j]. */
 static __device__ void
 back_tile(const Cholesky &c, const Stage rows, Sum r, int64_t first)
 {
@@ -470,8 +481,8 @@ back_tile(const Cholesky &c, const Stage rows, Sum r, int64_t first)
 }
 
 /*
- * Step k: what the coefficients of tile k take from those before, a thread block a tile, and then the coefficients of
- * tile k - 1. The first step has no tile k, and one block for the last tile alone.
+ * Step k: subtracts the terms of tile k's coefficients from those of the tiles before, a tile per thread block, and
+ * then computes the coefficients of tile k - 1. The first step has no tile k, and one thread block for the last tile.
  */
 static __global__ void __launch_bounds__(NTHREADS)
 back_kernel(Cholesky c, int k)
@@ -511,8 +522,8 @@ back_kernel(Cholesky c, int k)
 }
 
 /*
- * X_(row,col) = inv(L_(row,row)) X_(row,col): a row of a substitution is a column of X; on the diagonal X begins as the
- * identity.
+ * Computes X_(row,col) = inv(L_(row,row)) X_(row,col). A row of the substitution is a column of X; on the diagonal, X
+ * begins as the identity.
  */
 static __device__ void
 inverse_tile(const Cholesky &c, int row, int col, Stage columns, bool *aliased)
@@ -544,8 +555,8 @@ inverse_tile(const Cholesky &c, int row, int col, Stage columns, bool *aliased)
 }
 
 /*
- * Step k of inv(L): X_IJ -= L_Ik X_kJ for I > k >= J, a thread block a tile, the first ones those of row k + 1, which
- * is then done.
+ * Step k of inv(L): X_IJ -= L_Ik X_kJ for I > k >= J, a tile per thread block. The first thread blocks have row k + 1,
+ * and finish it.
  */
 static __global__ void __launch_bounds__(NTHREADS)
 inverse_kernel(Cholesky c, int k)
@@ -572,7 +583,7 @@ inverse_kernel(Cholesky c, int k)
 		inverse_tile(c, row, col, left, aliased);
 }
 
-/* Entry (a, b) of the result, and (b, a). */
+/* Writes entries (a, b) and (b, a) of the result. */
 static __device__ __forceinline__ void
 put_inverse(const Cholesky &c, int64_t a, int64_t b, const Sum &sum, double divisor)
 {
@@ -580,8 +591,8 @@ put_inverse(const Cholesky &c, int64_t a, int64_t b, const Sum &sum, double divi
 		return;
 
 	/*
-	 * sum holds what was subtracted; scaled one factor at a time: each product is within range if the result is; + 0.0:
-	 * not -0
+	 * sum holds what was subtracted. It is scaled one factor at a time, so each product is in range if the result is. +
+	 * 0.0 turns -0 into 0.
 	 */
 	double		v = -gr_dd_to_double(settle(sum, c.noise)) * c.scale[a] / divisor * c.scale[b] / divisor + 0.0;
 
@@ -591,7 +602,9 @@ put_inverse(const Cholesky &c, int64_t a, int64_t b, const Sum &sum, double divi
 	c.inverse[b * c.nterms + a] = v;
 }
 
-/* Tiles of inv(L)' W inv(L), a thread block a tile: the sum over K >= I of X_KI' W_K X_KJ, longest sums first. */
+/*
+ * Computes tiles of inv(L)' W inv(L), one per thread block: the sum over K >= I of X_KI' W_K X_KJ, longest sums first.
+ */
 static __global__ void __launch_bounds__(NTHREADS)
 covariance_kernel(Cholesky c, int first, double divisor)
 {
@@ -636,7 +649,7 @@ covariance_kernel(Cholesky c, int first, double divisor)
  * Launchers
  */
 
-/* Hands out parts of one allocation, aligned as cudaMalloc() does; with base NULL it only counts. */
+/* Carves parts of one allocation, aligned as by cudaMalloc(); with base NULL it only counts. */
 typedef struct Arena
 {
 	char	   *base;
@@ -676,14 +689,14 @@ gr_cholesky_place(Cholesky *c, int nterms, int64_t nentries, bool want_inverse, 
 	take(&arena, &c->coef_magnitudes, padded);
 	take(&arena, &c->u, (size_t) c->ntiles * TILE_ENTRIES);
 
-	/* L is done with when the result is written: 24 bytes x half the entries hold 8 bytes x all of them */
+	/* L is no longer needed when the result is written: 24 bytes x half the entries hold 8 bytes x all entries */
 	before = arena.used;
 	take(&arena, &c->inverse, (size_t) nterms * (size_t) nterms);
 	arena.used = before;
 	take(&arena, &c->l, square);
 	take(&arena, &c->l_magnitudes, square);
 
-	/* likewise the packed entries when inv(L) is */
+	/* the packed entries are no longer needed when inv(L) is written */
 	before = arena.used;
 	take(&arena, &c->hi, (size_t) nentries);
 	take(&arena, &c->lo, (size_t) nentries);

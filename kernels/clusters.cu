@@ -1,15 +1,15 @@
 /*
- * clusters.cu: the middle of a covariance matrix that is robust to clusters; see clusters.cuh.
+ * clusters.cu: kernels of the middle of a cluster-robust covariance matrix; see clusters.cuh.
  *
- * Lanes of a warp share a range of sorted rows in groups of 8, 16 or 32, one lane for each column of sums:
+ * Groups of 8, 16 or 32 lanes of a warp own a range of sorted rows, with one lane per column of sums:
  *
- *		sorted rows    | a a a b b c | c c c c c c | c c d d e e |
- *		ranges         |      0      |      1      |      2      |
- *		lasts          |          c  |             |          e  |
- *		firsts         |             | c           | c           |
- *		scores           a, b                        d
+ *	 sorted rows    | a a a b b c | c c c c c c | c c d d e e |
+ *	 ranges         |      0      |      1      |      2      |
+ *	 lasts          |          c  |             |          e  |
+ *	 firsts         |             | c           | c           |
+ *	 scores           a, b                        d
  *
- * A cluster within one range has its sums complete at once; those of c and e are put together afterwards.
+ * The sums of a cluster within one range are complete at once; those of c and e are joined afterwards.
  */
 #include "clusters.cuh"
 
@@ -110,7 +110,7 @@ gr_cluster_rows_launch(const ClusterTerms *terms, const GrKeyCode *code, const d
 	return cudaGetLastError();
 }
 
-/* True if a cluster begins at a sorted row. */
+/* True if a cluster begins at sorted position at. */
 struct BeginsCluster
 {
 	const uint64_t *codes;
@@ -160,7 +160,7 @@ find_row(const ClusterChunks &chunks, int64_t number, int ncols)
 	return chunks.rows[c] + (number - (c > 0 ? chunks.end[c - 1] : 0)) * ncols;
 }
 
-/* The cluster that a sorted row is in */
+/* Returns the cluster of the row at sorted position at. */
 static __device__ inline int64_t
 find_cluster(const ClusterOrder &order, const ClusterSlice &slice, int64_t at)
 {
@@ -185,16 +185,16 @@ end_of_cluster(const ClusterOrder &order, int64_t g)
 	return g + 1 < order.nclusters ? order.start[g + 1] : order.nrows;
 }
 
-/* A column of sums: a term's or, the last one, that of squares */
+/* A column of sums: a term or, last, the square */
 typedef struct ClusterColumn
 {
 	int			at;
 	int			t;				/* number of terms */
-	int			ncols;			/* of a row */
-	double		shift;			/* the term's */
+	int			ncols;			/* numbers of a row */
+	double		shift;			/* the term's shift */
 } ClusterColumn;
 
-/* What a sorted row adds to a column: factor z_j or, in the last one, its square */
+/* Returns what the row at a sorted position adds to a column: factor z_j or, in the last column, the square. */
 static __device__ inline double
 value_of(const ClusterColumn &column, const ClusterChunks &chunks, const ClusterOrder &order, int64_t at)
 {
@@ -208,7 +208,7 @@ value_of(const ClusterColumn &column, const ClusterChunks &chunks, const Cluster
 	return parts.x * (find_row(chunks, number, column.ncols)[column.at - 1] - column.shift);
 }
 
-/* hi + lo += value; lo has what roundings of hi left. */
+/* hi + lo += value, with the rounding errors of hi in lo. */
 static __device__ inline void
 add_value(GrDD *sum, double value)
 {
@@ -218,7 +218,7 @@ add_value(GrDD *sum, double value)
 	sum->lo += s.lo;
 }
 
-/* Sorted rows from .. to - 1, all of one cluster */
+/* Returns the sum of a column over sorted rows from .. to - 1, all of one cluster. */
 static __device__ inline GrDD
 sum_rows(const ClusterColumn &column, const ClusterChunks &chunks, const ClusterOrder &order, int64_t from, int64_t to)
 {
@@ -240,7 +240,7 @@ sum_rows(const ClusterColumn &column, const ClusterChunks &chunks, const Cluster
 	return gr_two_sum(sum.hi, sum.lo);
 }
 
-/* W lanes have a range, each lane a column of sums. */
+/* Sums ranges: W lanes have a range, each lane a column of sums. */
 template <int W>
 static __global__ void __launch_bounds__(NTHREADS)
 sum_kernel(ClusterTerms terms, ClusterChunks chunks, ClusterOrder order, ClusterSlice slice, int64_t from_range,
@@ -311,7 +311,7 @@ dd_of(double2 value)
 	return dd;
 }
 
-/* A thread has a column of a cluster. */
+/* Joins the sums of clusters over several ranges; a thread has a column of a cluster. */
 static __global__ void
 join_kernel(ClusterOrder order, ClusterSlice slice, int ncols)
 {
@@ -343,11 +343,9 @@ gr_cluster_join_launch(const ClusterOrder *order, const ClusterSlice *slice, int
 	return cudaGetLastError();
 }
 
-/*
- * The middle
- */
+/* The middle of the covariance matrix */
 
-/* The row of a packed triangle that entry k is in */
+/* Returns the row of a packed triangle that entry k is in. */
 static __device__ inline int
 row_of_entry(int64_t k)
 {
@@ -360,7 +358,7 @@ row_of_entry(int64_t k)
 	return (int) i;
 }
 
-/* A thread has an entry, and the clusters of a split. */
+/* Adds clusters to the middle: a thread has an entry, and the clusters of a split. */
 static __global__ void
 middle_kernel(ClusterSlice slice, int ncols, int64_t nentries, double2 *partials)
 {
@@ -376,7 +374,7 @@ middle_kernel(ClusterSlice slice, int ncols, int64_t nentries, double2 *partials
 	if (k >= nentries)
 		return;
 	sum = dd_of(*into);
-	/* the last one is the sum of squares */
+	/* the last entry is the sum of squares */
 	i = k == nentries - 1 ? ncols - 1 : row_of_entry(k);
 	j = (int) (k - (int64_t) i * (i + 1) / 2);
 	for (int64_t g = begin; g < end; g++)

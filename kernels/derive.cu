@@ -1,11 +1,16 @@
 /*
- * derive.cu: the kernels of derive.cuh.
+ * derive.cu: kernels that derive rows; see derive.cuh.
  *
- * out[k][j] = the product of number j over row r(k), r(k) being the kth row that takes part. A block owns a tile: of
- * marking, a lane a row; of writing, its threads take the tile's numbers one after another as they lie in memory, so
- * that writes are whole lines, and reads too where numbers are neighbouring columns. Numbers that are made are made
- * first, a lane a row, so that all lanes of a warp make the same one, and wait in shared memory. A row's place is that
- * of its tile, which a scan over the tiles' counts tells, and the marks before it in the tile: the order is kept.
+ * out[k][j] = number j of derived row k, the product of its factors over kept row r(k), the k-th row that takes part. A
+ * thread block owns a tile. When marking, a lane has a row. When writing, the threads take the tile's numbers one after
+ * another as they lie in memory, so writes are whole lines, and reads too if numbers are neighbouring columns:
+ *
+ *    marking:   lane       0    1    2  ..       writing:   thread    0       1      ..  ncols - 1 |  ncols   ..
+ *               row        0    1    2  ..                  number    (0, 0)  (0, 1) ..            |  (1, 0)  ..
+ *
+ * Computed numbers are made first, a row per lane, so that all lanes of a warp compute the same number, and wait in
+ * shared memory. A row is written after those of earlier tiles, which a scan over the tiles' counts gives, and after
+ * the marked rows before it in its tile: the order is kept.
  */
 #include "derive.cuh"
 
@@ -16,10 +21,10 @@
 #define THREADS 256
 #define WARPS (THREADS / 32)
 #define BATCH 4					/* numbers that a thread reads before it writes them */
-#define CACHED 1024				/* numbers of a row whose columns a block keeps by itself */
-#define MADE 4096				/* numbers that are made which a block keeps at a time */
-#define NARROW 64				/* columns: of so many a lane looks at a row by itself */
-#define TILE_NUMBERS 16384		/* of a tile, or so */
+#define CACHED 1024				/* most numbers of a row whose columns are kept in shared memory */
+#define MADE 4096				/* computed numbers in a thread block's shared memory */
+#define NARROW 64				/* up to this many columns, a lane checks a row by itself */
+#define TILE_NUMBERS 16384		/* numbers of a tile, about */
 #define ALL_LANES 0xffffffffu
 
 int
@@ -42,7 +47,7 @@ count_tiles(const DerivePlan *plan, DeriveRows rows)
  * Marking
  */
 
-/* Which of a warp's rows that pass have a NULL, a bit each; row: a lane's */
+/* Returns a bit mask of the warp's passing rows that have a NULL; row: the lane's. */
 static __device__ unsigned
 find_nulls(const DerivePlan &plan, const double *row, bool passes)
 {
@@ -135,7 +140,7 @@ gr_derive_scan_launch(void *temp, size_t *temp_nbytes, int64_t *counts, int64_t 
  * Writing
  */
 
-/* Is a number of a derived row what rows may have there? */
+/* True if value is valid as number j of a derived row. all: a weight of 0 is not valid. */
 static __device__ inline bool
 is_good(const DerivePlan &plan, int j, double value, bool all)
 {
@@ -150,7 +155,7 @@ is_good(const DerivePlan &plan, int j, double value, bool all)
 	return true;
 }
 
-/* The first one that isn't valid is kept; many are looked at before they would all wait for each other. */
+/* Keeps the first invalid row. Most threads only look, as otherwise they would all wait for each other. */
 static __device__ inline void
 note_bad(DeriveFound *found, int64_t row)
 {
@@ -158,7 +163,7 @@ note_bad(DeriveFound *found, int64_t row)
 		atomicMin(&found->bad, (unsigned long long) row);
 }
 
-/* The rows of a tile that are marked, in their order, to list; returns how many there are. By all threads of a block */
+/* Lists the marked rows of a tile in their order, and returns their number. Called by all threads of a thread block. */
 static __device__ int
 list_rows(const DerivePlan &plan, DeriveRows rows, const uint32_t *marks, uint16_t *list)
 {
@@ -175,7 +180,7 @@ list_rows(const DerivePlan &plan, DeriveRows rows, const uint32_t *marks, uint16
 		return n;
 	}
 	marks += (rows.first_tile + blockIdx.x) * nwords;
-	/* each warp counts through all words, as they are few, and lists the rows of its own */
+	/* each warp counts through all words, which are few, and lists the rows of its own words */
 	for (int word = 0; word < nwords; word++)
 	{
 		uint32_t	mark = marks[word];
@@ -189,7 +194,7 @@ list_rows(const DerivePlan &plan, DeriveRows rows, const uint32_t *marks, uint16
 	return nlisted;
 }
 
-/* Where a thread is among the numbers of a tile */
+/* Position of a thread among the numbers of a tile */
 typedef struct Place
 {
 	int			row;			/* in the list */
@@ -209,7 +214,7 @@ advance(Place place, int ncols)
 	return place;
 }
 
-/* The numbers of n rows of a tile that aren't columns, all rows' of one and then those of the next, stride apart */
+/* Computes those numbers of n listed rows that are not columns: one number of all rows, then the next, stride apart. */
 static __device__ void
 make_numbers(const DerivePlan &plan, const double *tile, const uint16_t *list, int n, double *made, int stride)
 {
@@ -224,8 +229,8 @@ make_numbers(const DerivePlan &plan, const double *tile, const uint16_t *list, i
 }
 
 /*
- * n rows, those in list; made: see make_numbers(), or NULL where they are made here; out: where they go, without a gap,
- * or NULL
+ * Writes the n rows in list to out, without gaps; out NULL: only checks them. made: from make_numbers(), or NULL to
+ * compute the numbers here.
  */
 static __device__ void
 write_rows(const DerivePlan &plan, const double *__restrict__ tile, const uint16_t *list, const int32_t *column,
@@ -271,7 +276,7 @@ write_rows(const DerivePlan &plan, const double *__restrict__ tile, const uint16
 	}
 }
 
-/* STAGED: numbers that are made wait in shared memory. */
+/* STAGED: computed numbers wait in shared memory. */
 template <bool STAGED>
 static __global__ void __launch_bounds__(THREADS, 4)
 write_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, const int64_t *offsets, const DeriveInto *into,
@@ -285,17 +290,17 @@ write_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, const int6
 	const double *tile = rows.rows + before * plan.ncolumns;
 	const int64_t first = rows.first + before;
 	const int	nlisted = list_rows(plan, rows, marks, list);
-	/* an odd one, as neighbouring lanes read numbers that are so far apart */
+	/* odd, as neighbouring lanes read numbers this far apart */
 	const int	stride = STAGED ? (MADE / plan.nmade - 1) | 1 : 0;
 	int64_t		to = marks == NULL ? first : offsets[rows.first_tile + blockIdx.x];
 
-	/* not all rows take part, and all that is written will be written anew */
+	/* not all rows take part, and everything will be written again */
 	if (marks == NULL && __syncthreads_or(*(volatile unsigned long long *) &found->bad != DERIVE_NO_ROW))
 		return;
 	for (int j = threadIdx.x; plan.ncols <= CACHED && j < plan.ncols; j += THREADS)
 		cached[j] = plan.column[j];
 	__syncthreads();
-	/* as far as each chunk goes */
+	/* one round per chunk of the destination */
 	for (int done = 0, n; done < nlisted; done += n, to += n)
 	{
 		n = nlisted - done;
@@ -330,9 +335,7 @@ gr_derive_write_launch(const DerivePlan *plan, DeriveRows rows, const uint32_t *
 	return cudaGetLastError();
 }
 
-/*
- * Totals: a thread takes rows one after another, a block adds up its threads' in a fixed order.
- */
+/* Totals. A thread takes rows one after another; a thread block adds its threads' totals in a fixed order. */
 
 typedef struct Totals
 {
@@ -371,7 +374,7 @@ totals_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, double *t
 	double	   *into = totals + (int64_t) DERIVE_NTOTALS * blockIdx.x;
 	Totals		sum = {};
 
-	/* tiles are whole words, so that a row's word is that of its number from the first tile on */
+	/* tiles are whole words, so the word of a row follows from its number since the first tile */
 	if (marks != NULL)
 		marks += rows.first_tile * (plan.tile_nrows / 32);
 	for (int64_t r = (int64_t) blockIdx.x * THREADS + threadIdx.x; r < rows.nrows; r += (int64_t) gridDim.x * THREADS)

@@ -1,5 +1,5 @@
 /*
- * device.cu: what the planning of launches asks of the device.
+ * device.cu: properties of the current device for planning launches; see device.cuh.
  */
 #include "device.cuh"
 

@@ -1,24 +1,27 @@
 /*
- * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta));
- * sums of r z, of w z z', and of the deviance.
+ * glm_step.cu: passes of generalised linear models. For each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r
+ * = y - mu, mu = 1 / (1 + exp(-eta)); sums of r z, of w z z', and of the deviance. See glm_step.cuh.
  *
- * Who owns what. glm_fused.cuh has FAST's and GRADIENT's kernel for few features, glm_wide.cuh GRADIENT's for more, and
- * the Hessian of many features is weighted_gram.cu's. transform, for EXACT and FACE, is glm_transform.cuh's; weigh: a
- * warp takes tiles of 32 rows as SpreadRows has them there. columns: lanes over terms, eight slices of rows in a thread
- * block.
+ * Who owns what.
  *
- * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as
- * dd.h does.
+ *    fused               glm_fused.cuh: FAST and GRADIENT with few features; glm_wide.cuh: GRADIENT with more
+ *    matrix              weighted_gram.cu: the Hessian of many features
+ *    transform           glm_transform.cuh: EXACT and FACE
+ *    weigh               a warp takes tiles of 32 rows in the layout of SpreadRows (glm_transform.cuh)
+ *    columns             threadIdx.x: a term of 32; threadIdx.y: one of eight slices of the rows
+ *
+ * A record belongs to one warp or thread block of each launch: no atomics, a fixed order. Requires -fmad=false, like
+ * dd.h.
  */
 #include "glm_transform.cuh"
 #include "glm_wide.cuh"
 #include "device.cuh"
 
-#define COLUMN_NSLICES 8		/* rows side by side */
+#define COLUMN_NSLICES 8		/* slices of the rows in a thread block */
 #define REDUCE_NSLICES 32
 #define REDUCE_NSUMS 8
 
-/* Row by row: weigh */
+/* Weights, row by row */
 
 template <bool ROLES>
 static __global__ void
@@ -55,7 +58,7 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, G
 	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
 }
 
-/* Of one term */
+/* Sums of one term */
 typedef struct ColumnSums
 {
 	double		gradient_hi;
@@ -64,7 +67,10 @@ typedef struct ColumnSums
 	double		diagonal;
 } ColumnSums;
 
-/* Sums of columns: gradient, first row, diagonal. threadIdx.x is a term of 32, threadIdx.y a slice of the rows. */
+/*
+ * Computes sums of columns: gradient, first row, diagonal. threadIdx.x is a term of 32, threadIdx.y a slice of the
+ * rows.
+ */
 static __global__ void
 __launch_bounds__(32 * COLUMN_NSLICES)
 columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, GrRowShape shape,
@@ -119,9 +125,9 @@ columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per
 }
 
 /*
- * sums[k] = sum over records of record[k]: nhead (GR_SUM_HEAD or 0) of the head, then nterms pairs whose second halves
- * lie nterms further on, then plain ones. A slice adds every REDUCE_NSLICES-th record, and slices join one after
- * another.
+ * sums[k] = sum over records of record[k]. A record has nhead (GR_SUM_HEAD or 0) numbers of the head, then nterms pairs
+ * whose second halves follow nterms numbers later, then plain numbers. A slice adds every REDUCE_NSLICES-th record, and
+ * slices join one after another.
  */
 static __global__ void
 __launch_bounds__(REDUCE_NSUMS * REDUCE_NSLICES)
@@ -187,7 +193,7 @@ fused_function(GrRowShape rows, bool roles, bool hessian)
 	return roles ? fused_function<true>(rows.nfeatures, hessian) : fused_function<false>(rows.nfeatures, hessian);
 }
 
-/* nrows: that it takes at a time, 8 or 4 */
+/* nrows: rows at a time, 8 or 4. */
 template <bool ROLES>
 static const void *
 wide_function(int ncolumns, int nrows)
@@ -209,9 +215,9 @@ wide_function(bool roles, int ncolumns, int nrows)
 }
 
 /*
- * Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they
- * can. Rows with weights have the same steps, though others might serve them better: the order of the sums goes by
- * them, and weights of 1 are to change no bit.
+ * Chooses steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 use different banks, if
+ * possible. Rows with weights have the same steps, though others might suit them better: the steps fix the order of
+ * sums, and weights of 1 must not change any bit.
  */
 static cudaError_t
 plan_fused(GlmPlan *plan, int shared_nbytes)
@@ -244,7 +250,7 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 	return cudaSuccess;
 }
 
-/* Thread blocks of few warps, so that several go side by side where rows are short. */
+/* Plans thread blocks of few warps, so that several run side by side if rows are short. */
 static cudaError_t
 plan_wide(GlmPlan *plan, int shared_nbytes)
 {
@@ -286,7 +292,7 @@ enum
 	TRANSFORM_PLAIN, TRANSFORM_FACE, TRANSFORM_ROLES, TRANSFORM_ROLES_FACE, TRANSFORM_MEASURED, NTRANSFORMS
 };
 
-/* own: rows that a lane has by itself */
+/* own: OwnRows instead of SpreadRows. */
 static TransformKernel
 transform_function(bool own, int kind)
 {
@@ -302,7 +308,7 @@ transform_function(bool own, int kind)
 	return functions[own][kind];
 }
 
-/* A lane has a row by itself where rows are short, and the device has shared memory for them. */
+/* Plans one row per lane if rows are short and shared memory suffices. */
 static cudaError_t
 plan_transform(GlmPlan *plan, int shared_nbytes)
 {
@@ -333,7 +339,7 @@ gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 	if (code != cudaSuccess)
 		return code;
 	plan->nsms = device.nsms;
-	/* 128 lanes is the most any multiprocessor has in single precision */
+	/* no multiprocessor has more than 128 single-precision lanes */
 	operations_per_s = plan->nsms * (device.clock_khz > 0 ? device.clock_khz : 1e6) * 1e3 *
 		(128.0 / (device.fp64_ratio > 0 ? device.fp64_ratio : 1));
 	plan->row_nblocks = 8 * plan->nsms;
@@ -414,7 +420,7 @@ gr_glm_step_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const
 	return wide_launch(plan, &chunks, terms, weights, records, stream);
 }
 
-/* Thread blocks for nrows rows, a warp GLM_TILE of them */
+/* Returns the thread blocks for nrows rows, with GLM_TILE rows per warp. */
 static unsigned
 count_row_blocks(const GlmPlan *plan, int64_t nrows)
 {
@@ -456,7 +462,7 @@ gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows
 	return cudaGetLastError();
 }
 
-/* Rows of a split, of at most nsplits, none of which takes fewer than least rows unless it is the last. */
+/* Returns the rows of a split, for at most nsplits splits of at least `least` rows each, except the last. */
 static int64_t
 count_split_rows(int64_t nrows, int nsplits, int64_t least)
 {

@@ -1,43 +1,48 @@
 /*
  * gram.cu: g[i][j] = sum over rows of w z_i z_j, j <= i, z = (1, x_1 .. x_p, y), in double-double; w = 1 without
- * weights.
+ * weights. See gram.cuh.
  *
- * Who owns what. The triangle is cut into micro tiles of M x M entries, one a thread, its sums in registers. In
- * triangle order (q <= TILED_ABOVE) thread blocks take micro tiles as they lie in the packed triangle of micro tiles,
- * so hardly a product above the diagonal is formed, and stage whole rows; with few micro tiles, several threads
- * (slices) share one, each with its own rows and sums. Beyond, a thread block owns a square of 16 x 16 micro tiles of
- * 4 x 4 and stages only the two panels of columns that the square needs. blockIdx.x is the share of the triangle,
- * blockIdx.y the split: each split sums its own contiguous rows of the launch.
+ * Who owns what. The triangle is cut into micro tiles of M x M entries. A thread owns one, with its sums in registers.
  *
- * The arithmetic. A product p = RN(a b) goes to hi by Knuth's TwoSum, s = hi + p, t = s - hi, and what s lost,
- * (hi - (s - t)) + (p - t) + (a b - p), goes to lo. TwoSum's differences are exact, so the last two terms are one
- * fma(a, b, -t), which rounds within u^2 max(|hi|, |p|), u = 2^-53, as lo itself does: 8 operations a product (Ogita,
- * Rump and Oishi's Dot2, 2005, has 10 with a fused multiply-add). hi and lo start from zero every FLUSH_NROWS rows of a
- * thread and are then added to the split's partial sum in device memory by gr_dd_add, so that lo's rounding never meets
- * the sum of all rows. A partial belongs to one thread of each launch: no atomics, a fixed order. reduce adds the
- * splits and slices of an entry, a warp an entry, in a fixed order too.
+ *    triangle order (q <= TILED_ABOVE)           squares (larger q)
  *
- * Of weighted rows a is w z_i in two halves, ah + al exactly; ah takes a's place, and al b joins lo: an operation more
- * a product, and two for each of a thread's a. A weight of 1 changes no bit.
+ *    0                micro tiles in packed      S        a thread block owns a square of 16 x 16 micro tiles
+ *    1  2             order; thread blocks       S  S     of 4 x 4, and stages the two panels of columns that
+ *    3  4  5          take them in turn          S  S  S  the square needs
  *
- * Needs -fmad=false, as dd.h does.
+ * Triangle order forms hardly any product above the diagonal, and stages whole rows. With few micro tiles, several
+ * threads (slices) share one, each with its own rows and sums. blockIdx.x is the share of the triangle, blockIdx.y the
+ * split: each split sums its own contiguous rows of the launch.
+ *
+ * The arithmetic. A product p = RN(a b) is added to hi by Knuth's TwoSum, s = hi + p, t = s - hi. What s lost, (hi - (s
+ * - t)) + (p - t) + (a b - p), is added to lo. TwoSum's differences are exact, so the last two terms are one fma(a, b,
+ * -t), which rounds within u^2 max(|hi|, |p|), u = 2^-53, as lo itself does: 8 operations per product (Ogita, Rump and
+ * Oishi's Dot2, 2005, has 10 with a fused multiply-add). hi and lo start from zero every FLUSH_NROWS rows of a thread,
+ * and are then added to the split's partial sum in device memory by gr_dd_add, so that lo's rounding never meets the
+ * sum of all rows. A partial belongs to one thread of each launch: no atomics, a fixed order. reduce adds the splits
+ * and slices of an entry, one warp per entry, in a fixed order too.
+ *
+ * With weights, a is w z_i as two halves, ah + al, exactly. ah takes a's place, and al b is added to lo: one more
+ * operation per product, and two for each of a thread's a. A weight of 1 changes no bit.
+ *
+ * Requires -fmad=false, like dd.h.
  */
 #include "gram.cuh"
 #include "device.cuh"
 
 #include "compute/base/dd.h"
 
-#define FLUSH_NROWS 64			/* rows a thread sums before its sums join the partials */
-#define TILED_ABOVE 512			/* q from which whole rows no longer fit shared memory well */
-#define MICRO2_UPTO 66			/* q up to which 2 x 2 micro tiles waste less than 4 x 4 */
+#define FLUSH_NROWS 64			/* rows a thread sums before its sums are added to the partials */
+#define TILED_ABOVE 512			/* above this q, whole rows no longer fit shared memory well */
+#define MICRO2_UPTO 66			/* up to this q, 2 x 2 micro tiles waste less than 4 x 4 */
 #define SQUARE 64				/* edge of a thread block's square */
 #define SQUARE_NROWS 16			/* rows of the two panels staged at a time */
-#define STAGED_NBYTES 24576		/* shared memory for whole rows: two to four thread blocks a multiprocessor */
+#define STAGED_NBYTES 24576		/* shared memory for whole rows: two to four thread blocks per multiprocessor */
 #define NTHREADS_MAX 256
 #define REDUCE_NTHREADS 128
-#define LAUNCH_S 0.03			/* the longest launch, by count at the device's peak */
+#define LAUNCH_S 0.03			/* longest launch, estimated at the device's peak */
 
-/* The row of packed lower-triangle index k. The square root is only a guess. */
+/* Returns the row of index k of a packed lower triangle. The square root is only a first guess. */
 static __host__ __device__ inline int64_t
 triangle_row(int64_t k)
 {
@@ -50,7 +55,7 @@ triangle_row(int64_t k)
 	return i;
 }
 
-/* Columns of z that a thread block stages, side by side in a staged row: count[0] from first[0] on, then count[1]. */
+/* Columns of z that a thread block stages, side by side: count[0] from first[0] on, then count[1] from first[1] on */
 typedef struct Panels
 {
 	int			first[2];
@@ -84,12 +89,12 @@ block_panels(const GramShape &shape, int micro)
 	return panels;
 }
 
-/* Where thread's micro tile reads its two factors in a staged row, and which rows are its own. */
+/* Where a thread's micro tile reads its two factors in a staged row, and which rows are the thread's own */
 typedef struct Owner
 {
 	int			offset_i;
 	int			offset_j;
-	int			slice;			/* nslices if the thread owns nothing */
+	int			slice;			/* nslices: the thread owns nothing */
 } Owner;
 
 static __device__ inline Owner
@@ -116,7 +121,7 @@ thread_owner(const GramShape &shape, int micro)
 	return owner;
 }
 
-/* The parts of staged rows that no input row fills: ones in column 0 of z, zeros beyond its end. */
+/* Writes the parts of staged rows that no input row fills: ones in column 0 of z, zeros beyond its end. */
 static __device__ inline void
 stage_padding(double *staged, const GramShape &shape, const Panels &panels)
 {
@@ -130,15 +135,15 @@ stage_padding(double *staged, const GramShape &shape, const Panels &panels)
 }
 
 /*
- * Copies one panel of nrows rows to shared memory, neighbouring threads on neighbouring columns, four loads in flight a
- * thread. z's column c is the rows' column c - 1, less its shift if there is one.
+ * Copies one panel of nrows rows to shared memory: neighbouring threads copy neighbouring columns, with four loads
+ * under way per thread. Column c of z is the rows' column c - 1, minus its shift if there is one.
  */
 template <bool SHIFTED>
 static __device__ inline void
 stage_panel(double *staged, const double *__restrict__ rows, const double *__restrict__ shift, int nrows,
 			const GramShape &shape, int first, int count, int at)
 {
-	int			skip = first == 0 ? 1 : 0;	/* the ones are there already */
+	int			skip = first == 0 ? 1 : 0;	/* the ones are staged already */
 	int			width = min(count, shape.q - first) - skip;
 	int			total = nrows * width;
 
@@ -186,7 +191,7 @@ stage_panel(double *staged, const double *__restrict__ rows, const double *__res
 	}
 }
 
-/* hi + lo += the products of one row, as the head of this file says. zi and zj are 16-byte aligned. */
+/* hi + lo += the products of one row, as described at the top. zi and zj are aligned to 16 bytes. */
 template <int M, bool WEIGHTED>
 static __device__ inline void
 micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double *zj, double weight)
@@ -231,8 +236,8 @@ micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double
 }
 
 /*
- * Moves a thread's sums into its partials, one entry every blockDim.x. TwoSum, since after cancellation hi may be
- * smaller than lo.
+ * Adds a thread's sums to its partials, blockDim.x entries apart, and clears them. Uses TwoSum, as after cancellation
+ * hi may be smaller than lo.
  */
 template <int M>
 static __device__ inline void
@@ -255,8 +260,8 @@ micro_flush(double (&hi)[M][M], double (&lo)[M][M], double2 *partial)
 }
 
 /*
- * At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. Rows without a shift,
- * or without weights, have kernels of their own, which do nothing about those.
+ * At least 16 warps per multiprocessor for both M: 64 registers per thread for M = 2, 128 for M = 4. Rows without a
+ * shift or without weights have kernels of their own.
  */
 template <int M, bool SHIFTED, bool WEIGHTED>
 static __global__ void
@@ -282,7 +287,7 @@ gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, i
 		const int	stage_nrows = (int) min((int64_t) shape.stage_nrows, end - row);
 		const double *source = rows + row * shape.ncols;
 
-		__syncthreads();		/* the padding is written, the previous stage read */
+		__syncthreads();		/* the padding is written, and the previous stage is read */
 		stage_panel<SHIFTED>(staged, source, shift, stage_nrows, shape, panels.first[0], panels.count[0], 0);
 		if (panels.count[1] > 0)
 			stage_panel<SHIFTED>(staged, source, shift, stage_nrows, shape, panels.first[1], panels.count[1],
@@ -291,7 +296,7 @@ gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, i
 			weights[r] = source[(int64_t) r * shape.ncols + shape.weight_at];
 		__syncthreads();
 		if (owner.slice >= shape.nslices)
-			continue;			/* to the next barrier */
+			continue;			/* waits at the next barrier */
 		for (int r = owner.slice; r < stage_nrows; r += shape.nslices)
 			micro_add<M, WEIGHTED>(hi, lo, staged + r * shape.staged_ld + owner.offset_i,
 								   staged + r * shape.staged_ld + owner.offset_j, WEIGHTED ? weights[r] : 1.0);
@@ -303,7 +308,7 @@ gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, i
 	}
 }
 
-/* Where the partials of entry (i, j) lie: the share of the triangle, the first thread that owns it, the slot there. */
+/* Finds where the partials of entry (i, j) lie: its thread block, the first thread that owns it, and its slot there. */
 template <int M>
 static __device__ inline void
 find_entry(const GramShape &shape, int i, int j, int64_t *block, int *thread, int *slot)
@@ -325,7 +330,9 @@ find_entry(const GramShape &shape, int i, int j, int64_t *block, int *thread, in
 	}
 }
 
-/* A warp an entry: lane l adds parts l, l + 32, ..., then the lanes' sums join pairwise. */
+/*
+ * Writes entries of the triangle, one per warp: lane l adds parts l, l + 32, ..., then the lanes' sums join pairwise.
+ */
 template <int M>
 static __global__ void
 gram_reduce_kernel(const double2 *__restrict__ partials, GramShape shape, int nthreads, int nblocks, int nsplits,
@@ -339,7 +346,7 @@ gram_reduce_kernel(const double2 *__restrict__ partials, GramShape shape, int nt
 	int			slot;
 
 	if (at >= nentries)
-		return;					/* the whole warp */
+		return;					/* the whole warp returns */
 
 	const int64_t i = triangle_row(first + at);
 
@@ -369,7 +376,7 @@ gram_reduce_kernel(const double2 *__restrict__ partials, GramShape shape, int nt
 	}
 }
 
-/* Triangle order: how the micro tiles are dealt out to thread blocks, and how many rows are staged. */
+/* Plans triangle order: divides the micro tiles among thread blocks, and chooses the rows of a stage. */
 static void
 plan_triangle(GramPlan *plan)
 {
@@ -390,7 +397,7 @@ plan_triangle(GramPlan *plan)
 		shape->stage_nrows = 8;
 	if (shape->stage_nrows > shape->nslices)
 		shape->stage_nrows -= shape->stage_nrows % shape->nslices;
-	/* fewer rows than this cost more in partials than in products */
+	/* with fewer rows, partials would cost more than products */
 	plan->min_rows_per_split = micro == 2 ? 16 * shape->nslices : 32;
 }
 
@@ -411,7 +418,7 @@ plan_squares(GramPlan *plan)
 	plan->min_rows_per_split = 2 * FLUSH_NROWS;
 }
 
-/* Splits to fill the device once, as far as the budget goes; and the most rows that LAUNCH_S allows. */
+/* Plans splits that fill the device once, within the budget, and the most rows that LAUNCH_S allows. */
 static cudaError_t
 plan_device(GramPlan *plan, size_t budget_nbytes)
 {
@@ -433,7 +440,7 @@ plan_device(GramPlan *plan, size_t budget_nbytes)
 		resident = 1;
 	plan->nsms = device.nsms;
 	fp64_ratio = device.fp64_ratio < 1 ? 1 : device.fp64_ratio;
-	/* squares are many: a second round evens out the last one */
+	/* with many squares, a second round evens out the last one */
 	plan->nsplits = (plan->shape.tiled ? 2 : 1) * resident * plan->nsms / plan->nblocks;
 	if (plan->nsplits > 0 && (size_t) plan->nsplits > budget_nbytes / split_nbytes)
 		plan->nsplits = (int) (budget_nbytes / split_nbytes);
@@ -441,7 +448,7 @@ plan_device(GramPlan *plan, size_t budget_nbytes)
 		plan->nsplits = 1;
 	plan->partials_nbytes = split_nbytes * (size_t) plan->nsplits;
 
-	/* 128 lanes is the most any multiprocessor has in single precision; 8 operations a product */
+	/* no multiprocessor has more than 128 single-precision lanes; 8 operations per product */
 	products_per_s = plan->nsms * (device.clock_khz > 0 ? device.clock_khz : 1e6) * 1e3 * (128.0 / fp64_ratio) / 8.0;
 	plan->max_rows_per_launch = (int64_t) (LAUNCH_S * products_per_s / (products_per_row / plan->shape.nslices)) + 1;
 	return cudaSuccess;
@@ -466,15 +473,15 @@ gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes)
 	shape->stages_per_flush = rows_per_thread < FLUSH_NROWS ? FLUSH_NROWS / rows_per_thread : 1;
 	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * shape->staged_ld;
 	code = plan_device(plan, budget_nbytes);
-	/* not before: as many splits with weights as without, for the order of sums */
+	/* added after planning: rows with weights must have as many splits as without, for the order of sums */
 	if (rows.weight)
 		plan->staged_nbytes += sizeof(double) * shape->stage_nrows;
 	return code;
 }
 
 /*
- * How many splits a launch of nrows uses: no more than have enough rows each, and of the upper half of those the number
- * that leaves the fewest multiprocessors idle in the last round.
+ * Returns the splits of a launch of nrows rows: no more than have enough rows each and, of the upper half of those
+ * numbers, the one that leaves the fewest multiprocessors idle in the last round.
  */
 static int
 launch_splits(const GramPlan *plan, int64_t nrows)

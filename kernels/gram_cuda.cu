@@ -1,16 +1,21 @@
 /*
- * gram_cuda.cu: rows summed into a Gram matrix as they come.
+ * gram_cuda.cu: a sink that sums rows into a Gram matrix as they arrive.
  *
- * There are GR_NSLOTS row blocks on the device. Rows are copied to the one that is being filled, on the sends' stream;
- * when it is full the kernel, which waits for the copies' event, goes to another, so that the copy to one block
- * overlaps the kernel over the one before. A block is free again when its kernel has ended; the kernels, all on one
- * stream, add to the same partials one after another.
+ * There are GR_NSLOTS row blocks (slots) on the device. Rows are copied to the slot that is being filled, on the sends'
+ * stream. When it is full, the kernel is launched on another stream, where it waits for the copies' event. The copy to
+ * one slot thus overlaps the kernel over the slot before:
+ *
+ *    sends' stream     copy 0 | copy 1   | copy 2   | copy 0 ..
+ *    kernels' stream          | kernel 0 | kernel 1 | kernel 2 ..
+ *
+ * A slot is free again when its kernel has ended. The kernels, all on one stream, add to the same partials one after
+ * another.
  */
 #include "sends.cuh"
 
 #include <string.h>
 
-#define OUTPUT_NBYTES 65536		/* the least size of a block's memory, as it holds the result too */
+#define OUTPUT_NBYTES 65536		/* least memory of a slot, as it also holds the result */
 
 static bool
 slot_open(GramSink *gram, Slot *slot, size_t needed_nbytes, GrError *err)
@@ -24,7 +29,7 @@ slot_open(GramSink *gram, Slot *slot, size_t needed_nbytes, GrError *err)
 				 "creating an event");
 	SESSION_CUDA(gram->session, err, gr_event_get(device, cudaEventDefault, &slot->kernel_begin),
 				 "creating an event");
-	/* the one that the host waits for: asleep, as the cores are busy reading rows */
+	/* blocking, so that the host sleeps while it waits: the cores are busy reading rows */
 	SESSION_CUDA(gram->session, err, gr_event_get(device, cudaEventBlockingSync, &slot->kernel_end),
 				 "creating an event");
 	return true;
@@ -36,7 +41,7 @@ shift_nbytes(const GramSink *gram)
 	return (size_t) gr_nterms(gram->shape.nfeatures) * sizeof(double);
 }
 
-/* Plans the job within the memory there is. needed: what it takes in all. */
+/* Plans the job within the memory available. *needed: memory of the whole job. */
 static bool
 plan_within_limit(GramSink *gram, const GrSinkOptions *options, size_t *needed, GrError *err)
 {
@@ -77,7 +82,7 @@ gr_cuda_gram_open(GramSink *gram, const GrSinkOptions *options, GrError *err)
 	size_t		needed_nbytes = 0;
 	cudaError_t code;
 
-	/* as many rows with weights as without, for the order of sums */
+	/* weights must not change the number of rows, for the order of sums */
 	gram->capacity = (int64_t) (options->block_nbytes / gr_row_nbytes(gr_plain_shape(gram->shape.nfeatures)));
 	if (gram->capacity < 1)
 		gram->capacity = 1;
@@ -126,12 +131,12 @@ gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err)
 	SESSION_CUDA(session, err,
 				 cudaMemcpyAsync(gram->shift, shift, shift_nbytes(gram), cudaMemcpyHostToDevice, gram->kernel_stream),
 				 "copying the shift to the device");
-	/* the caller's memory has been read */
+	/* the caller may then reuse its memory */
 	SESSION_CUDA(session, err, cudaStreamSynchronize(gram->kernel_stream), "copying the shift to the device");
 	return true;
 }
 
-/* Waits until the slot's kernel has ended, and takes its time. */
+/* Waits until the slot's kernel has ended, and adds its time. */
 static bool
 slot_wait(GramSink *gram, Slot *slot, GrError *err)
 {
@@ -147,7 +152,7 @@ slot_wait(GramSink *gram, Slot *slot, GrError *err)
 	return true;
 }
 
-/* Sums the rows in the slot up, and goes on to the next one. */
+/* Launches the sums of the present slot's rows, and goes on to the next slot. */
 static bool
 sum_slot(GramSink *gram, GrError *err)
 {
@@ -190,7 +195,7 @@ gr_cuda_gram_add(GramSink *gram, const void *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
-/* One segment of the result: reduced into the first slot's memory, brought back through pinned memory. */
+/* Fetches one segment of the result: reduces it into the first slot's memory, and copies it through pinned memory. */
 static bool
 finish_segment(GramSink *gram, int64_t first, int64_t nentries, GrDDVector triangle, GrError *err)
 {

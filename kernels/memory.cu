@@ -1,18 +1,18 @@
 /*
- * memory.cu: device memory, pinned memory, streams and events that are kept between computations.
+ * memory.cu: keeps device memory, pinned memory, streams and events for reuse; see memory.cuh.
  *
- * One lock is for all of it. Computations never hold it while they call the driver, as that may take as long as the
+ * One lock protects everything. Computations never hold it while they call the driver, which may take as long as the
  * device is busy.
  */
 #include "memory.cuh"
 
 #include <stdlib.h>
 
-#define SMALL_NBYTES ((size_t) 512)	/* the least size */
-#define LARGE_NBYTES ((size_t) 2 << 20) /* from here on sizes are multiples of it */
+#define SMALL_NBYTES ((size_t) 512)	/* least size */
+#define LARGE_NBYTES ((size_t) 2 << 20) /* above this, sizes are multiples of it */
 #define NBUCKETS 256
-#define HANDLES_MAX 2048		/* streams or events of a kind: those of some 60 sinks at a time */
-#define PINNED_NBYTES_MAX ((size_t) 256 << 20)	/* kept unused */
+#define HANDLES_MAX 2048		/* streams or events of a kind: those of about 60 sinks at a time */
+#define PINNED_NBYTES_MAX ((size_t) 256 << 20)	/* most pinned memory kept unused */
 
 typedef enum Kind
 {
@@ -28,17 +28,17 @@ typedef struct Block
 	size_t		nbytes;
 } Block;
 
-/* Memory of a kind */
+/* Memory of one kind */
 typedef struct Store
 {
 	Block	   *used[NBUCKETS];
-	Block	   *kept;			/* what was given back last comes first */
+	Block	   *kept;			/* most recently returned first */
 	size_t		used_nbytes;
 	size_t		kept_nbytes;
 	size_t		kept_nbytes_max;
 } Store;
 
-/* Streams or events of a kind that are unused */
+/* Unused streams or events of one kind */
 typedef struct Handles
 {
 	void	   *items[HANDLES_MAX];
@@ -53,7 +53,7 @@ typedef struct Device
 	Store		stores[NKINDS];
 	Handles		streams[NSTREAM_KINDS];
 	Handles		events[NEVENT_KINDS];
-	bool		keeps;			/* else nothing that is given back is kept */
+	bool		keeps;			/* false: nothing that is given back is kept */
 	int64_t		ncalls;
 } Device;
 
@@ -70,7 +70,7 @@ driver_get(Kind kind, void **memory, size_t nbytes)
 	return kind == PINNED_MEMORY ? cudaMallocHost(memory, nbytes) : cudaMalloc(memory, nbytes);
 }
 
-/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
+/* Frees blocks. Failures are ignored: a lost device takes its memory along. */
 static void
 driver_free(Kind kind, Block *blocks)
 {
@@ -105,7 +105,7 @@ rounded(size_t nbytes)
 	size_t		size = SMALL_NBYTES;
 
 	if (nbytes > SIZE_MAX - LARGE_NBYTES)
-		return nbytes;			/* which no machine has */
+		return nbytes;			/* no machine has that much, and the driver will refuse */
 	if (nbytes > LARGE_NBYTES)
 		return (nbytes + LARGE_NBYTES - 1) / LARGE_NBYTES * LARGE_NBYTES;
 	while (size < nbytes)
@@ -113,7 +113,7 @@ rounded(size_t nbytes)
 	return size;
 }
 
-/* Memory begins at multiples of 256 bytes or more. */
+/* Returns the chain of an address. Memory begins at multiples of 256 bytes or more. */
 static Block **
 bucket(Store *store, const void *memory)
 {
@@ -148,7 +148,7 @@ take_from_use(Store *store, const void *memory)
 	return NULL;
 }
 
-/* Of what is kept the smallest that has the size and isn't much larger; NULL if there is none */
+/* Takes the smallest kept block that has the size and is not much larger; NULL if there is none. */
 static Block *
 take_kept(Store *store, size_t size)
 {
@@ -168,7 +168,10 @@ take_kept(Store *store, size_t size)
 	return block;
 }
 
-/* Keeps what is given back, and cuts off what was unused for longest and is too much; this is the caller's to free. */
+/*
+ * Keeps a block that is given back. Returns the least recently used blocks, which exceed the limit, for the
+ * caller to free.
+ */
 static Block *
 keep(Store *store, Block *block)
 {
@@ -176,7 +179,7 @@ keep(Store *store, Block *block)
 	Block	  **link = &store->kept;
 	Block	   *surplus;
 
-	/* one that takes most of the room would push all others out */
+	/* a block that takes most of the room would evict all others */
 	if (block->nbytes > store->kept_nbytes_max / 4 * 3)
 		return block;
 	block->next = store->kept;
@@ -192,7 +195,7 @@ keep(Store *store, Block *block)
 	return surplus;
 }
 
-/* Memory that the driver gives, if need be for all that is kept. */
+/* Allocates a block from the driver; frees all unused memory if necessary. */
 static Block *
 new_block(int device, Kind kind, size_t size, cudaError_t *code)
 {
@@ -305,7 +308,7 @@ take_handle(Handles *handles)
 	return handles->n > 0 ? handles->items[--handles->n] : NULL;
 }
 
-/* False if it isn't kept. */
+/* Keeps a stream or event. Returns false if it is not kept. */
 static bool
 keep_handle(const Device *device, Handles *handles, void *handle)
 {
@@ -367,9 +370,7 @@ gr_event_give(int device, unsigned flags, cudaEvent_t event)
 		(void) cudaEventDestroy(event);
 }
 
-/*
- * The whole of it
- */
+/* All memory of a device */
 
 void
 gr_memory_keep(int device, size_t nbytes)

@@ -1,21 +1,25 @@
 /*
- * project.cu: y = S x / sqrt(k p), tile by tile.
+ * project.cu: y = S x / sqrt(k p), tile by tile; see project.cuh.
  *
  * A tile is dim x width float4: up to 32 vectors side by side, so that a column of a full tile is one line of 128
- * bytes. Rows of S gather these lines in the order of columns.
+ * bytes. Rows of S gather these lines in the order of columns:
  *
- * Who owns what. LANES neighbouring lanes own a row of S, each VALUES vectors of the tile, LANES x VALUES = width; 32 /
- * LANES rows share a warp, so that a single vector doesn't leave lanes idle. All rows of a launch that the device can
- * hold sweep over the columns together, so that a line which several rows want is in the L2 cache when the second of
- * them asks for it. Each lane has the next AHEAD entries and the lines of AHEAD entries on their way.
+ *                   vectors of a full tile (LANES = 8, VALUES = 4)
+ *                   0 1 2 3 | 4 5 6 7 | .. | 28 29 30 31
+ *    column c       lane 0  | lane 1  | .. | lane 7             of each row of S with an entry in column c
  *
- * The arithmetic. A chunk's sum is kept in part, those before it in total. +-x is added as fma(x, +-1, part), which
- * rounds once, as the addition does. A chunk without entries would add +0, which changes nothing: no sum is ever -0, as
- * all start from +0. The same holds for entries that only fill up a step, which have sign 0.
+ * Who owns what. LANES neighbouring lanes own a row of S, each with VALUES vectors of the tile, LANES x VALUES = width.
+ * 32 / LANES rows share a warp, so that a single vector does not leave lanes idle. The rows of a launch that the device
+ * holds sweep over the columns together, so a line that several rows need is still in the L2 cache for the second of
+ * them. Each lane has the next AHEAD entries, and the lines of AHEAD entries, under way.
  *
- * Lines stay in the cache only while the rows keep in step, so that very many columns are gone through in segments, a
- * launch each, which leave their totals in memory. Where there are few, long rows (split), a row's chunks are summed by
- * different threads into memory and joined in ascending order.
+ * The arithmetic. A chunk's sum is kept in part, those of earlier chunks in total. +-x is added as fma(x, +-1, part),
+ * which rounds once, like an addition. A chunk without entries would add +0, which changes nothing: no sum is ever -0,
+ * as all start from +0. The same holds for entries that only fill up a step, which have sign 0.
+ *
+ * Lines stay in the cache only while rows keep in step. Very many columns are therefore processed in segments, one
+ * launch each, which leave their totals in memory. With few, long rows (split), different threads sum the chunks of a
+ * row into memory, and the sums are joined in ascending order.
  */
 #include "project.cuh"
 
@@ -25,16 +29,16 @@
 
 #define APPLY_NTHREADS 128
 #define TILE_NTHREADS 256
-#define TILE_NCOLUMNS 128		/* of a tile that a thread block transposes */
-#define TILES_NBYTES ((size_t) 256 << 20)	/* tiles in memory at a time, if more than one */
+#define TILE_NCOLUMNS 128		/* columns of a tile that a thread block transposes */
+#define TILES_NBYTES ((size_t) 256 << 20)	/* most memory of tiles, unless one takes more */
 #define SUMS_NBYTES ((size_t) 256 << 20)
-#define LEAST_BYTES_PER_S 4e11	/* what the slower devices gather */
-#define LAUNCH_S 0.03			/* the longest launch, by that count */
-#define GRID_MAX 32768			/* of its second and third dimension */
-#define SPLIT_NLANES 128		/* a multiprocessor, from which there is enough to do without */
-#define SPLIT_NENTRIES 1024		/* of a row, from which its chunks are worth being split */
+#define LEAST_BYTES_PER_S 4e11	/* rate at which slower devices gather */
+#define LAUNCH_S 0.03			/* longest launch, estimated by that rate */
+#define GRID_MAX 32768			/* limit of a grid's second and third dimension */
+#define SPLIT_NLANES 128		/* lanes per multiprocessor from which splitting is not needed */
+#define SPLIT_NENTRIES 1024		/* entries of a row from which splitting its chunks pays */
 
-/* VALUES neighbouring float4 in one load */
+/* Loads VALUES neighbouring float4 at once. */
 template <int VALUES>
 static __device__ inline void
 load_values(float (&to)[VALUES], const float *__restrict__ from)
@@ -59,7 +63,7 @@ load_values(float (&to)[VALUES], const float *__restrict__ from)
 		to[0] = __ldg(from);
 }
 
-/* sum += part, part = 0 */
+/* total += part; part = 0. */
 template <int VALUES>
 static __device__ inline void
 fold(double (&total)[VALUES], double (&part)[VALUES])
@@ -72,7 +76,7 @@ fold(double (&total)[VALUES], double (&part)[VALUES])
 	}
 }
 
-/* Adds AHEAD entries, of which n count. */
+/* Adds AHEAD entries, the first n of which count. */
 template <int WIDTH, int VALUES, int AHEAD, bool FULL>
 static __device__ inline void
 add_entries(const uint32_t (&entry)[AHEAD], int n, const float *__restrict__ tile, uint32_t &chunk,
@@ -84,7 +88,7 @@ add_entries(const uint32_t (&entry)[AHEAD], int n, const float *__restrict__ til
 #pragma unroll
 	for (int u = 0; u < AHEAD; u++)
 	{
-		/* what only fills up reads the first entry's line once more */
+		/* entries that only fill up read the first entry's line again */
 		const uint32_t column = (FULL || u < n ? entry[u] : entry[0]) & ~GR_ENTRY_SIGN;
 
 		load_values<VALUES>(value[u], tile + (uint64_t) column * WIDTH);
@@ -107,7 +111,7 @@ add_entries(const uint32_t (&entry)[AHEAD], int n, const float *__restrict__ til
 	}
 }
 
-/* The n entries of a row or of a part of it. Reads up to 2 AHEAD - 1 entries beyond them. */
+/* Adds n entries of a row. Reads up to 2 AHEAD - 1 entries beyond them. */
 template <int WIDTH, int VALUES, int AHEAD>
 static __device__ inline void
 sum_entries(const uint32_t *__restrict__ entries, int n, const float *__restrict__ tile, double (&total)[VALUES],
@@ -136,22 +140,22 @@ sum_entries(const uint32_t *__restrict__ entries, int n, const float *__restrict
 		add_entries<WIDTH, VALUES, AHEAD, false>(next, n, tile, chunk, total, part);
 }
 
-/* S as the kernels see it */
+/* S and the part of it that a launch applies */
 typedef struct Rows
 {
-	const int64_t *__restrict__ begin;	/* of the launch's columns, by row */
+	const int64_t *__restrict__ begin;	/* per row, the entries of the launch's columns */
 	const int64_t *__restrict__ stop;
 	const uint32_t *__restrict__ entries;
 	int32_t		k;
-	int32_t		first;			/* of the launch */
+	int32_t		first;			/* first and end: rows of the launch */
 	int32_t		end;
 	int64_t		dim;
 	double		scale;
 } Rows;
 
 /*
- * Rows over the launch's columns: y[vector][row], or, unless these are the last columns, totals[tile][row of the
- * launch][vector of the tile], with which those after the first begin. blockIdx.y is the tile.
+ * Applies rows over the launch's columns. Writes y[vector][row] or, before the last columns, totals[tile][row of the
+ * launch][vector of the tile], from which launches after the first one start. blockIdx.y is the tile.
  */
 template <int LANES, int VALUES, int AHEAD>
 static __global__ void
@@ -189,7 +193,7 @@ apply_kernel(Rows rows, const float *__restrict__ tiles, int64_t nvectors, bool 
 			y[(vector + v) * rows.k + row] = (float) (total[v] * rows.scale);
 }
 
-/* Where in n ascending entries the first one of column or beyond is. */
+/* Returns the position of the first entry at or after column, among n ascending entries. */
 static __device__ inline int64_t
 find_column(const uint32_t *__restrict__ entries, int64_t n, int64_t column)
 {
@@ -207,7 +211,7 @@ find_column(const uint32_t *__restrict__ entries, int64_t n, int64_t column)
 	return low;
 }
 
-/* A thread a segment and row: where the segment begins. */
+/* Finds where segments begin in rows; a thread has a segment of a row. */
 static __global__ void
 segments_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict__ entries, int32_t k,
 				int64_t nsegments,
@@ -222,8 +226,8 @@ segments_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restric
 }
 
 /*
- * One chunk of a row: sums[tile][chunk][row of the launch][vector of the tile]. blockIdx.y is the chunk, blockIdx.z the
- * tile.
+ * Sums one chunk of a row: sums[tile][chunk][row of the launch][vector of the tile]. blockIdx.y is the chunk,
+ * blockIdx.z the tile.
  */
 template <int LANES, int VALUES, int AHEAD>
 static __global__ void
@@ -251,14 +255,14 @@ chunk_kernel(Rows rows, const float *__restrict__ tiles, int64_t nchunks, double
 		double		part[VALUES] = {};
 
 		sum_entries<WIDTH, VALUES, AHEAD>(entries + begin, (int) (end - begin), tile, total, part);
-		fold(total, part);		/* one chunk: total is its sum */
+		fold(total, part);		/* one chunk only, so total is its sum */
 #pragma unroll
 		for (int v = 0; v < VALUES; v++)
 			sums[((blockIdx.z * nchunks + chunk) * nrows + (row - rows.first)) * WIDTH + lane * VALUES + v] = total[v];
 	}
 }
 
-/* A thread joins the chunks of a row for a vector. blockIdx.y is the tile. */
+/* Joins the chunks of a row for a vector, in one thread. blockIdx.y is the tile. */
 static __global__ void
 join_kernel(Rows rows, const double *__restrict__ sums, int width, int64_t nchunks, int64_t nvectors,
 			float *__restrict__ y)
@@ -275,7 +279,7 @@ join_kernel(Rows rows, const double *__restrict__ sums, int width, int64_t nchun
 	y[vector * rows.k + rows.first + thread / width] = (float) (total * rows.scale);
 }
 
-/* 128 columns of a full tile, through shared memory. blockIdx.y is the tile. */
+/* Transposes 128 columns of a full tile through shared memory. blockIdx.y is the tile. */
 static __global__ void
 __launch_bounds__(TILE_NTHREADS)
 tile_kernel(const float *__restrict__ x, int64_t nvectors, int64_t dim, float *__restrict__ tiles)
@@ -304,7 +308,7 @@ tile_kernel(const float *__restrict__ x, int64_t nvectors, int64_t dim, float *_
 			tiles[c * PROJECT_TILE + lane] = staged[c][lane];
 }
 
-/* A narrower tile, of which there is just one: a thread a column */
+/* Transposes a narrower tile, of which there is only one; a thread has a column. */
 template <int WIDTH>
 static __global__ void
 narrow_tile_kernel(const float *__restrict__ x, int64_t nvectors, int64_t dim, float *__restrict__ tile)
@@ -322,14 +326,14 @@ narrow_tile_kernel(const float *__restrict__ x, int64_t nvectors, int64_t dim, f
 		*(float2 *) (tile + column * WIDTH + v) = make_float2(value[v], value[v + 1]);
 }
 
-/* Of the lanes that own a row in tiles of a width */
+/* Returns the lanes that own a row, for tiles of this width. */
 static int
 lanes_of(int width)
 {
 	return width <= 4 ? 1 : width / 4;
 }
 
-/* The tiles, and whether chunks are summed apart. */
+/* Plans the tiles, and whether chunks are summed separately. */
 static void
 plan_tiles(ProjectPlan *plan, int32_t k, int64_t dim, int64_t nnonzeros, int64_t capacity)
 {
@@ -354,16 +358,16 @@ plan_tiles(ProjectPlan *plan, int32_t k, int64_t dim, int64_t nnonzeros, int64_t
 		(int64_t) k * lanes_of(plan->width) < (int64_t) plan->nsms * SPLIT_NLANES;
 }
 
-/* What a launch takes on; sums_nbytes anew where chunks aren't summed apart. */
+/* Plans the launches, and sums_nbytes if chunks are not summed separately. */
 static void
 plan_launches(ProjectPlan *plan, int32_t k, int64_t dim, int64_t nnonzeros)
 {
-	/* what a gathered column costs */
+	/* bytes read for an entry */
 	const int	sector_nbytes = plan->width < 8 ? 32 : (int) sizeof(float) * plan->width;
 	const size_t row_nbytes = sizeof(double) * (size_t) (plan->tiles_per_step * plan->width);
 
 	plan->nsegments = gr_project_nsegments(dim);
-	/* as many bytes of a tile, whatever its width */
+	/* equal bytes of a tile for any width */
 	plan->segments_per_launch = plan->split ? plan->nsegments : PROJECT_TILE / plan->width;
 	plan->row_tile_s = (double) nnonzeros / k * sector_nbytes / LEAST_BYTES_PER_S;
 	if (plan->nsegments > plan->segments_per_launch)
@@ -442,7 +446,7 @@ launch_apply(const ProjectPlan *plan, const Rows &rows, const ProjectApply *appl
 	int			nthreads = APPLY_NTHREADS;
 	unsigned	nblocks;
 
-	/* few rows: small thread blocks reach more multiprocessors */
+	/* with few rows, small thread blocks reach more multiprocessors */
 	while (nthreads > 32 && nrows * LANES * ntiles < (int64_t) nthreads * plan->nsms * 2)
 		nthreads /= 2;
 	nblocks = (unsigned) ((nrows * LANES + nthreads - 1) / nthreads);

@@ -1,12 +1,18 @@
 /*
- * project_cuda.cu: the backend table's entries for random projection: how batches of vectors flow.
+ * project_cuda.cu: the projector's table: how batches of vectors flow through the device.
  *
- * A job has GR_PROJECT_NSLOTS batches under way. project_submit sends the vectors on one stream, the kernels, which
- * wait for them, on a second, and the results' way back, which waits for these, on a third, so that the copies of one
- * batch overlap the kernels of another. project_take waits for the last of the three.
+ * A job has GR_PROJECT_NSLOTS batches under way. submit copies the vectors on one stream, launches the kernels on a
+ * second, where they wait for the vectors, and copies the results back on a third, where they wait for the kernels. The
+ * copies of one batch thus overlap the kernels of another:
  *
- * Single vectors come one a job, very many of them: a job's buffers, streams and events are kept in the session for the
- * next one if they are small. Such a job allocates nothing on the device, nor pinned memory.
+ *    copy_stream      vectors 0 | vectors 1 | ..
+ *    kernel_stream              | kernels 0 | kernels 1 | ..
+ *    result_stream                          | results 0 | results 1 | ..
+ *
+ * take waits for the third stream.
+ *
+ * Single vectors come one per job, in very many jobs, so the session keeps a job's buffers, streams and events for the
+ * next job if they are small. Such a job allocates no device memory and no pinned memory.
  */
 #include "project_cuda.cuh"
 
@@ -14,9 +20,9 @@
 #include <string.h>
 #include <time.h>
 
-#define KEPT_NBYTES_MAX ((size_t) 64 << 20)	/* of buffers, on the host and on the device */
-#define POLL_S 0.04				/* work between two looks at the host, by the plan's count */
-#define SPIN_S 5e-5				/* wait awake for so long: falling asleep costs a single vector more than its kernel */
+#define KEPT_NBYTES_MAX ((size_t) 64 << 20)	/* most memory of kept buffers, on the host and on the device */
+#define POLL_S 0.04				/* work between two polls of the host, as the plan estimates it */
+#define SPIN_S 5e-5				/* spin this long: for a single vector, sleeping costs more than its kernel */
 
 struct GrProject
 {
@@ -26,11 +32,11 @@ struct GrProject
 	ProjectPlan plan;
 	int64_t		dim;
 	int32_t		k;
-	int64_t		capacity;		/* vectors a batch */
-	bool		keeps;			/* the buffers, for the next job */
-	int			next;			/* the slot to hand out */
-	bool		handed_out;		/* ... and whether it is in the caller's hands */
-	int			nsubmitted;		/* and not yet taken: the slots before next */
+	int64_t		capacity;		/* vectors per batch */
+	bool		keeps;			/* keep the buffers for the next job */
+	int			next;			/* slot to hand out next */
+	bool		handed_out;		/* the caller has that slot */
+	int			nsubmitted;		/* slots submitted and not taken: those before next */
 	double		pending_s;		/* estimated work since the host was last asked */
 	GrTimes		times;
 };
@@ -41,7 +47,7 @@ gr_cuda_project_kept(const GrProject *project)
 	return project->s;
 }
 
-/* Gives the memory back, and leaves the streams, which are idle, and the events. */
+/* Gives the memory back, but keeps the streams, which are idle, and the events. */
 static void
 free_memory(int device, ProjectBuffers *buffers)
 {
@@ -79,7 +85,7 @@ buffers_free(int device, ProjectBuffers *buffers)
 	free(buffers);
 }
 
-/* The session's, if there are any; streams and events are made where they aren't yet. */
+/* Takes the session's buffers, if there are any, and creates missing streams and events. */
 static bool
 open_buffers(GrProject *project, GrError *err)
 {
@@ -106,7 +112,7 @@ open_buffers(GrProject *project, GrError *err)
 		for (cudaEvent_t *event : timed)
 			if (*event == NULL)
 				SESSION_CUDA(session, err, gr_event_get(device, cudaEventDefault, event), "creating an event");
-		/* the one that the host waits for: asleep, as the cores are busy reading rows */
+		/* blocking, so that the host sleeps while it waits: the cores are busy reading rows */
 		if (slot.result_end == NULL)
 			SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &slot.result_end),
 						 "creating an event");
@@ -121,7 +127,7 @@ device_nbytes(const ProjectSizes *sizes)
 		sizes->sums_nbytes;
 }
 
-/* What the plan takes. */
+/* Returns the sizes that the plan needs. */
 static ProjectSizes
 sizes_wanted(const GrProject *project)
 {
@@ -141,7 +147,7 @@ sizes_suffice(const ProjectSizes *have, const ProjectSizes *want)
 		have->tiles_nbytes >= want->tiles_nbytes && have->sums_nbytes >= want->sums_nbytes;
 }
 
-/* Pinned memory is the host's: its lack is not the device's. */
+/* Allocates a slot's memory. A lack of pinned memory is a lack of host memory, not of device memory. */
 static bool
 allocate_slot(GrProject *project, ProjectSlot *slot, const ProjectSizes *want, GrError *err)
 {
@@ -166,7 +172,7 @@ allocate_slot(GrProject *project, ProjectSlot *slot, const ProjectSizes *want, G
 	return true;
 }
 
-/* Room for the batches, unless the buffers have it. */
+/* Allocates the batches' memory, unless the buffers already suffice. */
 static bool
 allocate_memory(GrProject *project, size_t memory_limit, GrError *err)
 {
@@ -194,7 +200,7 @@ allocate_memory(GrProject *project, size_t memory_limit, GrError *err)
 	return true;
 }
 
-/* S, and the time that drawing it took */
+/* Gets S, and adds the time of drawing it. */
 static bool
 acquire_matrix(GrProject *project, const GrProjectOptions *options, const GrHost *host, GrError *err)
 {
@@ -211,7 +217,7 @@ acquire_matrix(GrProject *project, const GrProjectOptions *options, const GrHost
 	request.dim = project->dim;
 	request.program = project->plan.fused;
 	request.other_nbytes = device_nbytes(&want);
-	/* buffers from an earlier job that are too small go before there are others */
+	/* buffers of an earlier job that are too small are freed before others are allocated */
 	if (!sizes_suffice(&buffers->sizes, &want))
 		free_memory(session->info.id, buffers);
 	else
@@ -233,7 +239,7 @@ acquire_matrix(GrProject *project, const GrProjectOptions *options, const GrHost
 	return true;
 }
 
-/* Fills a job whose memory the caller owns already. The session must outlive it. */
+/* Opens a job, which the caller already owns. The session must outlive it. */
 static bool
 project_open(GrProject *project, const GrProjectOptions *options, const GrHost *host, GrError *err)
 {
@@ -290,7 +296,7 @@ gr_cuda_project_block(GrProject *project, float **vectors, int64_t *capacity, Gr
 	return true;
 }
 
-/* After work estimated at work_s was sent: waits for it and asks the host, once enough has come together. */
+/* Counts work estimated at work_s. Once POLL_S has accumulated, waits for the device and asks the host. */
 static bool
 poll_host(GrProject *project, double work_s, const GrHost *host, GrError *err)
 {
@@ -305,7 +311,7 @@ poll_host(GrProject *project, double work_s, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* All rows of S on a step's tiles. */
+/* Launches all rows of S on a step's tiles. */
 static bool
 launch_rows(GrProject *project, const float *tiles, int64_t nvectors, float *y, const GrHost *host, GrError *err)
 {
@@ -330,7 +336,7 @@ launch_rows(GrProject *project, const float *tiles, int64_t nvectors, float *y, 
 	return true;
 }
 
-/* The kernels of a batch. */
+/* Launches the kernels of a batch. */
 static bool
 launch_batch(GrProject *project, const ProjectSlot *slot, int64_t nvectors, const GrHost *host, GrError *err)
 {
@@ -376,7 +382,7 @@ gr_cuda_project_submit(GrProject *project, int64_t nvectors, const GrHost *host,
 		return gr_fail(err, GR_INVALID, 0, "%lld vectors in a block of %lld", (long long) nvectors,
 					   (long long) (project->handed_out ? project->capacity : 0));
 	if (nvectors == 0)
-		return true;			/* the block stays in the caller's hands */
+		return true;			/* the block stays with the caller */
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_begin, buffers->copy_stream), "recording an event");
 	SESSION_CUDA(session, err,
@@ -414,7 +420,7 @@ now_s(void)
 	return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
-/* Awake at first, then asleep. */
+/* Waits for an event: spins first, then sleeps. */
 static cudaError_t
 wait_for(cudaEvent_t event)
 {
@@ -426,7 +432,7 @@ wait_for(cudaEvent_t event)
 
 		if (code != cudaErrorNotReady)
 			return code;
-		(void) cudaGetLastError();	/* which is no error, but may be recorded as one */
+		(void) cudaGetLastError();	/* not ready is not a failure, but may be recorded as one */
 	} while (now_s() - begin_s < SPIN_S);
 	return cudaEventSynchronize(event);
 }
@@ -464,7 +470,7 @@ gr_cuda_project_times(const GrProject *project, GrTimes *times)
 	*times = project->times;
 }
 
-/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
+/* Failures are ignored: a lost device takes its memory along. */
 void
 gr_cuda_project_end(GrProject *project)
 {

@@ -1,13 +1,16 @@
 /*
- * project_draw.cu: S, drawn by columns and sorted by rows.
+ * project_draw.cu: draws S by columns and sorts it by rows; see project.cuh.
  *
- * Who owns what. A thread draws a stratum of a column, thread t of all stratum t % nstrata of column t / nstrata, by
- * the very functions of compute/project/draw.h. A first pass counts: sums of thread blocks, scanned. The second draws
- * again, which costs less than to keep what was drawn: a thread block puts its nonzeros into shared memory in the order
- * of threads and copies them out side by side. So the pairs are in the order of columns, and a stable sort by row
- * leaves the columns of a row ascending.
+ * Who owns what. A thread draws a stratum of a column, with the functions of compute/project/draw.h:
  *
- * p = 1 needs neither: entry (i, j) has its place at once.
+ *    thread (of all)    0              1              ..   nstrata - 1   |  nstrata       ..
+ *    column, stratum    0, 0           0, 1           ..   0, last       |  1, 0          ..
+ *
+ * A first pass counts: the thread blocks' sums are scanned. The second pass draws again, which is cheaper than storing
+ * what was drawn. A thread block puts its nonzeros into shared memory in the order of threads, and copies them out side
+ * by side. The pairs are thus in the order of columns, and a stable sort by row leaves the columns of a row ascending.
+ *
+ * With p = 1 neither is needed: the place of entry (i, j) is known.
  */
 #include "project.cuh"
 
@@ -19,10 +22,10 @@
 #include <string.h>
 
 #define DRAW_NTHREADS 256
-#define DRAW_ROOM (DRAW_NTHREADS * (GR_DRAW_MEAN + 2))	/* 11 standard deviations above the mean, at least */
+#define DRAW_ROOM (DRAW_NTHREADS * (GR_DRAW_MEAN + 2))	/* at least 11 standard deviations above the mean */
 #define BLOCKS_PER_LAUNCH ((int64_t) 1 << 19)
 
-/* A thread's stratum: its first words, and how many nonzeros they mean. */
+/* A thread's stratum: its first words, and the number of nonzeros that they draw */
 typedef struct Stratum
 {
 	int64_t		column;
@@ -32,8 +35,8 @@ typedef struct Stratum
 } Stratum;
 
 /*
- * gr_draw_count, without the detours that a lane's own table would take in the constant bank: all lanes of a warp look
- * at the same threshold.
+ * gr_draw_count() without each lane reading a table of its own from constant memory: all lanes of a warp read the same
+ * threshold.
  */
 static __device__ inline int
 count_nonzeros(const GrDraw &draw, bool last, GrPhilox first)
@@ -85,7 +88,7 @@ count_kernel(const __grid_constant__ GrDraw draw, int64_t nstrata, int64_t first
 		counts[block] = count;
 }
 
-/* Too many for shared memory, which practically never happens: straight to where they belong. */
+/* Draws directly to the destination if shared memory is too small, which practically never happens. */
 template <typename Key>
 static __device__ __noinline__ void
 draw_in_place(const GrDraw *draw, const Stratum &s, Key *keys, uint32_t *values)
@@ -122,7 +125,7 @@ draw_kernel(const __grid_constant__ GrDraw draw, int64_t nstrata, int64_t first_
 	if (total > room)
 	{
 		draw_in_place(&draw, s, keys + base + offset, values + base + offset);
-		return;					/* the whole block */
+		return;					/* the whole thread block returns */
 	}
 	gr_draw_entries(&draw, s.column, s.stratum, s.first, s.count, rows + offset, 1);
 	for (int m = 0; m < s.count; m++)
@@ -135,7 +138,7 @@ draw_kernel(const __grid_constant__ GrDraw draw, int64_t nstrata, int64_t first_
 	}
 }
 
-/* A thread a row: where the first key that isn't less lies. */
+/* Finds where rows start; a thread finds the first key that is not less than its row. */
 template <typename Key>
 static __global__ void
 rows_kernel(const Key *__restrict__ keys, int64_t nnonzeros, int32_t k, int64_t *__restrict__ row_start)
@@ -158,7 +161,7 @@ rows_kernel(const Key *__restrict__ keys, int64_t nnonzeros, int32_t k, int64_t 
 	row_start[row] = low;
 }
 
-/* p = 1: a thread writes column j of 128 rows, whose signs one block of words holds. */
+/* p = 1: a thread writes column j of 128 rows, whose signs are in one block of words. */
 static __global__ void
 fill_kernel(uint64_t seed, int32_t k, int64_t dim, int64_t first, int64_t end, uint32_t *__restrict__ entries)
 {

@@ -1,22 +1,26 @@
 /*
- * project_fused.cu: y = S x / sqrt(k p) for many vectors, row-major, and a small S of one chunk: each vector is read
- * once.
+ * project_fused.cu: y = S x / sqrt(k p) for many vectors, row-major, and a small S of one chunk; each vector is read
+ * once per slice of rows. See project.cuh.
  *
- * Who owns what. A thread block takes 64 vectors and 32 R rows of S, R rows a warp; a lane has two vectors, and their R
- * float8 sums each in registers. The vectors pass through shared memory 384 columns at a time, two buffers in turn: a
- * warp reads neighbouring columns of a vector and leaves them transposed, 65 words a column, so that neither side meets
- * bank conflicts. In a tile a warp walks the entries that its rows have there; in between, it brings its share of the
- * next tile by way of registers, in four parts.
+ * Who owns what. A thread block owns 64 vectors and 32 R rows of S:
  *
- * Program. These entries, in the order in which a warp walks them: by warp, by tile, by row, by column, padded to pairs
- * by an entry that points at a column of zeros (which changes no sum, see project.cu). An entry is half the byte offset
- * of the column in its tile, and the sign in bit 31, so that one multiply-add gives the address. start[warp][tile][row]
- * says where a row's pairs begin. The lanes hold 32 pairs, with the next 32 on their way, and hand them to each other
- * one by one.
+ *    warp w            rows w R .. w R + R - 1 of the thread block's rows
+ *    lane l            vectors l and 32 + l, with R float8 sums each in registers
+ *    shared memory     [column][vector] of 384 columns and a column of zeros, 65 words per column, two buffers in turn
+ *
+ * The vectors pass through shared memory 384 columns (a tile) at a time. A warp reads neighbouring columns of a vector
+ * and stores them transposed; 65 words per column avoid bank conflicts on both sides. In a tile, a warp walks the
+ * entries that its rows have there. In between it fetches its share of the next tile through registers, in four parts.
+ *
+ * Program. The entries in the order in which a warp walks them: by warp, by tile, by row, by column, padded to pairs by
+ * an entry that points to a column of zeros (which changes no sum, see project.cu). An entry is half the byte offset of
+ * the column in its tile, with the sign in bit 31, so that one multiply-add makes the address. start[warp][tile][row]
+ * is where a row's pairs begin. The lanes hold 32 pairs, with the next 32 under way, and hand them to each other one by
+ * one.
  *
  * The arithmetic. Conversions from float4 to float8 issue at a quarter of the rate of additions and would be the
- * bottleneck, so that every other one is done by integers: the float4's exponent and mantissa, moved to their places in
- * a float8, are the value times 2^-896 (subnormals too), and fma(that, 2^896, sum) rounds once, as the addition does.
+ * bottleneck. Every other one is therefore done by integers: the float4's exponent and mantissa, moved to their places
+ * in a float8, are the value times 2^-896 (subnormals too), and fma(that, 2^896, sum) rounds once, like an addition.
  */
 #include "project.cuh"
 #include "device.cuh"
@@ -27,19 +31,19 @@
 
 #define FUSED_NWARPS 32
 #define FUSED_NTHREADS (32 * FUSED_NWARPS)
-#define FUSED_NVECTORS 64		/* of a thread block */
-#define FUSED_NCOLUMNS 384		/* of a tile */
-#define NPARTS 4				/* of a tile */
+#define FUSED_NVECTORS 64		/* vectors of a thread block */
+#define FUSED_NCOLUMNS 384		/* columns of a tile */
+#define NPARTS 4				/* parts of a tile */
 #define PART_NCOLUMNS (FUSED_NCOLUMNS / NPARTS)
 #define PART_NVECTORS (FUSED_NVECTORS / FUSED_NWARPS)
 #define FUSED_PITCH (FUSED_NVECTORS + 1)
-#define BUFFER_NWORDS ((FUSED_NCOLUMNS + 1) * FUSED_PITCH)	/* and a column of zeros */
+#define BUFFER_NWORDS ((FUSED_NCOLUMNS + 1) * FUSED_PITCH)	/* with a column of zeros */
 #define STAGED_NBYTES (2 * BUFFER_NWORDS * sizeof(float))
-#define FUSED_DIM_MAX GR_CHUNK_NCOLS	/* one chunk: no sum of chunks' sums */
-#define FUSED_K_MAX 1024		/* beyond, the vectors would be read too often */
+#define FUSED_DIM_MAX GR_CHUNK_NCOLS	/* one chunk, so no sums of chunks' sums */
+#define FUSED_K_MAX 1024		/* with more rows, vectors would be read too often */
 #define FUSED_CAPACITY_MIN 1024	/* vectors of a batch; fewer keep too few multiprocessors busy */
 
-/* Rows a warp, and rows of S rounded up to whole slices of thread blocks */
+/* Returns the rows per warp. padded_rows(): the rows of S, rounded up to whole slices of thread blocks. */
 static int
 rows_per_warp(int32_t k)
 {
@@ -60,13 +64,13 @@ count_tiles(int64_t dim)
 	return (int) ((dim + FUSED_NCOLUMNS - 1) / FUSED_NCOLUMNS);
 }
 
-/* A part of this warp's share of a tile: vectors warp, warp + FUSED_NWARPS, ..; PART_NCOLUMNS columns of them. */
+/* A part of a warp's share of a tile: PART_NCOLUMNS columns of vectors warp, warp + FUSED_NWARPS, .. */
 typedef struct Part
 {
 	float		value[PART_NVECTORS][PART_NCOLUMNS / 32];
 } Part;
 
-/* x: the warp's first vector, at the lane; nvectors: from that one on */
+/* Loads a part. x: the warp's first vector, at the lane; nvectors: vectors from that one on. */
 static __device__ inline void
 load_part(Part &part, const float *__restrict__ x, int nvectors, int dim, int first)
 {
@@ -104,13 +108,13 @@ store_part(const Part &part, float *buffer)
 			target[c * FUSED_PITCH + i * FUSED_NWARPS] = part.value[i][c / 32];
 }
 
-/* What a pair of entries adds, for both vectors of a lane */
+/* Values that a pair of entries adds, for both vectors of a lane */
 typedef struct Values
 {
 	float		value[2][2];
 } Values;
 
-/* lane_base: the byte offset of the lane in the buffer */
+/* Loads the values of a pair. lane_base: the byte offset of the lane in the buffer. */
 static __device__ inline Values
 load_values(uint2 pair, const float *staged, unsigned lane_base)
 {
@@ -132,7 +136,7 @@ add_entry(double (&sum)[2], uint32_t entry, const float (&value)[2])
 	sum[1] = fma(__hiloint2double(((b >> 3) & (int) 0x8fffffff) ^ sign, b << 29), 0x1p896, sum[1]);
 }
 
-/* Where a warp is in its program: pair at is next; lane l has pairs l and 32 + l of those from at / 32 * 32 on. */
+/* A warp's position in its program: pair at is next; lane l holds pairs l and 32 + l from at / 32 * 32 on. */
 typedef struct Cursor
 {
 	uint32_t	at;
@@ -149,7 +153,7 @@ cursor_open(Cursor &cursor, uint32_t at, const uint2 *__restrict__ program)
 	cursor.ahead = __ldg(program + 32);
 }
 
-/* The warp's rows first .. end - 1 in a tile; lane r of bound knows where row r begins. */
+/* Walks the warp's rows first .. end - 1 in a tile. Lane r holds in bound where row r begins. */
 template <int R>
 static __device__ inline void
 walk_rows(double (&sums)[R][2], int first, int end, uint32_t bound, Cursor &cursor, const uint2 *__restrict__ program,
@@ -242,7 +246,7 @@ fused_kernel(const float *__restrict__ x, int64_t nvectors, int dim, const uint3
 	Cursor		cursor;
 
 	start += first_row * ntiles;
-	/* the same in all lanes, as the compiler then knows */
+	/* equal in all lanes, which the compiler then knows */
 	cursor_open(cursor, __shfl_sync(0xffffffffu, *start, 0), program);
 	x += (first_vector + threadIdx.x / 32) * dim + threadIdx.x % 32;
 	for (int i = threadIdx.x; i < 2 * FUSED_PITCH; i += FUSED_NTHREADS)
@@ -270,12 +274,12 @@ fused_kernel(const float *__restrict__ x, int64_t nvectors, int dim, const uint3
 			if (more)
 				store_part(part, staged + (1 - buffer) * BUFFER_NWORDS + i * PART_NCOLUMNS * FUSED_PITCH);
 		}
-		__syncthreads();		/* this tile is read, the next one is there */
+		__syncthreads();		/* this tile is read, and the next one has arrived */
 	}
 	write_sums<R>(sums, first_vector, nvectors, first_row, k, scale, y);
 }
 
-/* Where the columns from a tile on begin in a row's entries */
+/* Returns where the columns from a tile on begin in a row's entries. */
 static __device__ inline int64_t
 find_tile(const uint32_t *__restrict__ entries, int64_t n, uint32_t tile)
 {
@@ -293,7 +297,10 @@ find_tile(const uint32_t *__restrict__ entries, int64_t n, uint32_t tile)
 	return low;
 }
 
-/* A thread a row of a tile, nown rows a warp: start[at] = its pairs; or, with program, writes them where start says. */
+/*
+ * Makes the program; a thread has a row of a tile, nown rows per warp. Without program, start[at] becomes the number of
+ * pairs; with it, writes the pairs where start says.
+ */
 static __global__ void
 program_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict__ entries, int k, int nrows, int nown,
 			   int ntiles,
@@ -380,7 +387,7 @@ gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *p
 	size_t		sizes_scratch_nbytes;
 	cudaError_t code;
 
-	/* the pairs behind the last one are read ahead, and what they point at too */
+	/* pairs after the last one are read ahead, and so are the columns that they point to */
 	code = gr_project_program_sizes(matrix->k, matrix->dim, matrix->nnonzeros, &start_nbytes, &program_nbytes,
 									&sizes_scratch_nbytes);
 	if (code == cudaSuccess)

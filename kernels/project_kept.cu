@@ -1,17 +1,21 @@
 /*
- * project_kept.cu: S on the device: drawn in memory that is checked first, and kept in the session for later jobs.
+ * project_kept.cu: draws S on the device, after checking that there is memory, and keeps it in the session for later
+ * jobs.
  *
- * A session lists every S that it has. Those marked as kept take cache_nbytes at most in all, as the last job said; the
- * least recently used ones are given up for others. One that is in use then goes with its last user.
+ * A session lists every S that it has. Those marked as kept take at most cache_nbytes together, as the last job said.
+ * The least recently used ones are given up for others; one that is in use is then freed by its last user.
  */
 #include "project_cuda.cuh"
 
 #include <stdlib.h>
 
-#define SLACK_NBYTES ((size_t) 64 << 20)	/* of the device's memory, left for its own needs */
-#define FILLED_PER_LAUNCH ((int64_t) 1 << 31)	/* entries; p = 1 */
+#define SLACK_NBYTES ((size_t) 64 << 20)	/* device memory left for the device's own needs */
+#define FILLED_PER_LAUNCH ((int64_t) 1 << 31)	/* entries per launch; p = 1 */
 
-/* Memory that goes when the function that asked for it returns, unless it is taken: then nothing is under way there. */
+/*
+ * Memory that is freed when it leaves scope, after waiting for the stream that uses it, unless take() was called: then
+ * nothing is under way there.
+ */
 class Scratch
 {
 public:
@@ -37,10 +41,10 @@ public:
 
 private:
 	int			device;
-	cudaStream_t stream;		/* that uses it */
+	cudaStream_t stream;		/* stream that uses the memory */
 };
 
-/* S being drawn */
+/* S while it is drawn */
 typedef struct Drawing
 {
 	const ProjectRequest *request;
@@ -70,7 +74,7 @@ Scratch::allocate(const ProjectRequest *request, size_t nbytes, const char *what
 	return ::allocate(request->session, &memory, nbytes, what, err);
 }
 
-/* Takes S, which no job uses any more, off the list and gives its memory back. */
+/* Removes S, which no job uses, from the list and frees its memory. */
 static void
 drop(ProjectStore *store, ProjectKept *s)
 {
@@ -88,7 +92,7 @@ drop(ProjectStore *store, ProjectKept *s)
 	free(s);
 }
 
-/* The least recently used S that is kept; if unused, of those that no job has. */
+/* Returns the least recently used S that is kept; unused: among those that no job uses. */
 static ProjectKept *
 oldest_kept(const ProjectStore *store, bool unused)
 {
@@ -100,7 +104,7 @@ oldest_kept(const ProjectStore *store, bool unused)
 	return oldest;
 }
 
-/* Keeps S, in use, if it fits the cache, and gives up others for it. */
+/* Keeps S, which is in use, if it fits the cache, and gives up others for it. */
 static void
 keep(ProjectStore *store, ProjectKept *s, size_t cache_nbytes)
 {
@@ -155,7 +159,7 @@ gr_project_make_room(GrSession *session, size_t nbytes, size_t job_nbytes, size_
 	}
 }
 
-/* The number of nonzeros that S has with near certainty, to find out early that there is no room. */
+/* Returns a number of nonzeros that S has with near certainty at least, to detect a lack of memory early. */
 static int64_t
 least_nonzeros(const GrDraw *draw, int64_t dim)
 {
@@ -184,7 +188,7 @@ entries_nbytes(int64_t nnonzeros)
 	return sizeof(uint32_t) * ((size_t) nnonzeros + PROJECT_PADDING);
 }
 
-/* Sets what S takes, and checks that there is room: for drawing it, and then for it and what else the job takes. */
+/* Sets the size of S, and checks that there is room to draw it, and then for it and the rest of the job. */
 static bool
 check_room(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 {
@@ -204,7 +208,7 @@ check_room(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 	return gr_project_make_room(request->session, most, most + request->taken_nbytes, request->memory_limit, err);
 }
 
-/* Waits for what was sent and asks the host. */
+/* Waits for the stream, and asks the host. */
 static bool
 poll_host(const ProjectRequest *request, GrError *err)
 {
@@ -214,7 +218,7 @@ poll_host(const ProjectRequest *request, GrError *err)
 	return true;
 }
 
-/* Counts the nonzeros and finds where each thread block's begin. */
+/* Counts the nonzeros, and finds where each thread block's begin. */
 static bool
 count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
 {
@@ -256,7 +260,7 @@ draw_pairs(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 	const ProjectDrawing *drawing = &d->drawing;
 	GrSession  *session = request->session;
 
-	/* a byte at least, as nothing can't be allocated */
+	/* at least one byte, as 0 bytes are no memory */
 	for (int i = 0; i < 2; i++)
 		if (!d->values[i].allocate(request, entries_nbytes(nnonzeros), "allocating the matrix", err) ||
 			!d->keys[i].allocate(request, (size_t) drawing->key_nbytes * (size_t) nnonzeros + 1,
@@ -279,7 +283,7 @@ draw_pairs(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 	return true;
 }
 
-/* p < 1 */
+/* Draws S for p < 1. */
 static bool
 draw_sparse(Drawing *d, GrError *err)
 {
@@ -312,7 +316,7 @@ draw_sparse(Drawing *d, GrError *err)
 	return true;
 }
 
-/* p = 1 */
+/* Draws S for p = 1. */
 static bool
 draw_dense(Drawing *d, GrError *err)
 {
@@ -370,11 +374,11 @@ draw_matrix(const ProjectRequest *request, ProjectKept *s, GrError *err)
 	s->matrix.segment_start = s->segment_start;
 	SESSION_CUDA(session, err, gr_project_segments_launch(&s->matrix, s->segment_start, request->stream),
 				 "finding segments");
-	/* what was drawn is there, and the host has been asked, before the scratch memory goes */
+	/* wait for the drawing to end, and ask the host, before scratch memory is freed */
 	return poll_host(request, err);
 }
 
-/* The entries once more, for the fused kernel. */
+/* Arranges the entries as a program for the fused kernel. */
 static bool
 make_program(const ProjectRequest *request, ProjectKept *s, GrError *err)
 {
@@ -449,7 +453,7 @@ gr_project_acquire(const ProjectRequest *request, ProjectKept **s, bool *drawn, 
 		return fail_memory((*s)->nbytes + request->other_nbytes, request->memory_limit, err);
 	if (request->program && (*s)->matrix.program == NULL)
 	{
-		/* a program that was begun and not ended: from the start */
+		/* an unfinished program is made again from the start */
 		gr_memory_give(store->device, (*s)->program_start);
 		gr_memory_give(store->device, (*s)->program);
 		(*s)->program_start = NULL;

@@ -1,10 +1,10 @@
 /*
- * rows_ascent.cu: gradient ascent over rows that are on the device; see ascent.cuh.
+ * rows_ascent.cu: gradient ascent over a sink's rows on the device; see ascent.cuh.
  */
 #include "ascent.cuh"
 #include "sends.cuh"
 
-/* Iterations a launch: some 10 to 60 ms */
+/* Iterations per launch: about 10 to 60 ms */
 #define LAUNCH_ITERATIONS 20000
 
 bool
@@ -17,8 +17,8 @@ gr_cuda_rows_can_ascend(const GrSink *sink, bool single)
 }
 
 /*
- * Launches until the iterations are done, polling in between: signals must get through, or there would be nothing to
- * poll for. device: the state, then the scale.
+ * Launches until all iterations are done, polling in between. Signals are not blocked, as there would be nothing to
+ * poll otherwise. device: the state, then the scale.
  */
 static bool
 run_launches(RowsSink *rows, const GrAscent *ascent, GrAscentState *state, char *device, const GrHost *host,
@@ -52,7 +52,7 @@ run_launches(RowsSink *rows, const GrAscent *ascent, GrAscentState *state, char 
 	return true;
 }
 
-/* Brings the state and the scale to the device; *device is the caller's to give back. */
+/* Copies the state and the scale to the device. The caller gives *device back. */
 static bool
 send_state(RowsSink *rows, const GrAscent *ascent, const GrAscentState *state, char **device, GrError *err)
 {
@@ -93,7 +93,7 @@ gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t 
 		return gr_fail(err, GR_INVALID, 0, "gradient ascent over rows that don't fit one thread block");
 	gr_ascent_state_set(&state, beta, rows->shape.nfeatures, ascent->single);
 	ok = send_state(rows, ascent, &state, &device, err) && run_launches(rows, ascent, &state, device, host, err);
-	/* the state is this function's, and the memory another one's soon: nothing may be under way, after failures too */
+	/* wait, after failures too: the state is a local variable, and the memory is handed out again */
 	(void) cudaStreamSynchronize(rows->kernel_stream);
 	gr_memory_give(rows->session->info.id, device);
 	if (!ok)

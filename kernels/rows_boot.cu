@@ -1,7 +1,7 @@
 /*
- * rows_boot.cu: a bootstrap's passes over rows on the device.
+ * rows_boot.cu: passes of a bootstrap over a sink's rows on the device; see boot.cuh.
  *
- * What a pass needs is one allocation that is given up with it: its arguments, some rows' q, partial sums and sums.
+ * A pass allocates one block of memory, and frees it at the end: | arguments | q of some rows | partial sums | sums |.
  */
 #include "sends.cuh"
 
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Q_NBYTES ((size_t) 64 << 20)	/* rows made at a time */
-#define LAUNCH_PRODUCTS 2e10	/* of a launch, times replicates: some 40 ms on the slower devices */
-#define ROW_PRODUCTS 4000		/* what making a row takes, likewise */
+#define Q_NBYTES ((size_t) 64 << 20)	/* memory of the rows made at a time */
+#define LAUNCH_PRODUCTS 2e10	/* products times replicates per launch: about 40 ms on slower devices */
+#define ROW_PRODUCTS 4000		/* cost of making a row, in the same unit */
 
-/* A pass under way; sizes in float8 */
+/* A pass under way. Sizes are in float8. */
 typedef struct BootRun
 {
 	RowsSink   *rows;
@@ -24,14 +24,14 @@ typedef struct BootRun
 	const GrHost *host;
 	BootPlan	plan;
 	BootTerms	terms;
-	int64_t		step;			/* rows of a launch */
+	int64_t		step;			/* rows per launch */
 	size_t		arguments_size;
 	size_t		sums_size;
 	double	   *memory;			/* on the device */
 	double	   *q;
 	double	   *partials;
 	double	   *sums;
-	double	   *host_memory;	/* the arguments on their way there, the sums on their way back */
+	double	   *host_memory;	/* arguments on their way there, then sums on their way back */
 } BootRun;
 
 static bool
@@ -72,7 +72,7 @@ allocate(BootRun *run, GrError *err)
 	return true;
 }
 
-/* n float8 of the arguments, behind those that are there; where they will be on the device */
+/* Appends n float8 to the arguments. Returns their address on the device. */
 static const double *
 put(BootRun *run, size_t *used, const double *values, size_t n)
 {
@@ -83,7 +83,7 @@ put(BootRun *run, size_t *used, const double *values, size_t n)
 	return at;
 }
 
-/* Brings the arguments to the device, and clears the partial sums. */
+/* Copies the arguments to the device, and clears the partial sums. */
 static bool
 send_arguments(BootRun *run, GrError *err)
 {
@@ -196,7 +196,7 @@ gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHo
 	run.host = host;
 	run.plan = gr_boot_plan_launches(pass, nsms);
 	ok = allocate(&run, err) && run_pass(&run, sums, err);
-	/* nothing may be under way when its memory goes */
+	/* nothing may be under way when its memory is freed */
 	if (!ok)
 		(void) cudaStreamSynchronize(rows->kernel_stream);
 	gr_memory_give(rows->session->info.id, run.memory);

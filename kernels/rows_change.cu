@@ -1,19 +1,22 @@
 /*
- * rows_change.cu: rows on the device, changed by a basis; see basis.h.
+ * rows_change.cu: replaces features of a sink's rows on the device by a basis; see basis.h.
  *
- * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one back,
- * in place. A thread owns a narrow row; a warp owns a wide one: its lanes share a sum, and add their parts up in a
- * fixed order.
+ * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one down,
+ * in place:
+ *
+ *    up to NARROW features     a thread owns a row
+ *    more features             a warp owns a row; lane l adds features l, l + 32, .., and the lanes' sums are joined
+ *                              in a fixed order
  */
 #include "sends.cuh"
 
 #include "compute/linalg/basis.h"
 
-#define WARPS 8					/* of a block */
-#define NARROW 64				/* features: a thread's row stays in the first-level cache for all of its sums */
-#define LAUNCH_TERMS 4e10		/* of sums in a launch: some 50 ms on the slower devices */
+#define WARPS 8					/* warps of a thread block */
+#define NARROW 64				/* most features whose rows stay in the first-level cache of a thread */
+#define LAUNCH_TERMS 4e10		/* terms of sums per launch: about 50 ms on slower devices */
 
-/* The sum of two double-doubles */
+/* Returns the sum of the lanes' double-doubles. */
 static __device__ inline GrDD
 warp_sum(GrDD sum)
 {
@@ -27,7 +30,7 @@ warp_sum(GrDD sum)
 	return sum;
 }
 
-/* As the CPU does it, to the bit */
+/* Changes narrow rows, with the bits of the CPU. */
 static __global__ void
 change_narrow_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, const int *changed,
 					 const double *coef)
@@ -67,7 +70,7 @@ change_wide_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, 
 			rest += s.lo + p.lo;
 		}
 		total = warp_sum(gr_two_sum(sum, rest));
-		/* all lanes have read x before it changes, and see the change */
+		/* all lanes read x before it changes, and see the change */
 		__syncwarp();
 		if (lane == 0)
 			x[last] = total.hi;
@@ -75,7 +78,10 @@ change_wide_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, 
 	}
 }
 
-/* All chunks, in launches of some terms; signals must get through, or there would be nothing to poll for. */
+/*
+ * Changes all chunks, in launches of LAUNCH_TERMS terms. Signals are not blocked, as there would be nothing to poll
+ * otherwise.
+ */
 static bool
 run_launches(RowsSink *rows, const GrBasis *basis, const char *device, const GrHost *host, GrError *err)
 {
@@ -109,7 +115,7 @@ run_launches(RowsSink *rows, const GrBasis *basis, const char *device, const GrH
 	return true;
 }
 
-/* Brings the basis to the device; *device is the caller's to give back. */
+/* Copies the basis to the device. The caller gives *device back. */
 static bool
 send_basis(RowsSink *rows, const GrBasis *basis, char **device, GrError *err)
 {
@@ -147,7 +153,7 @@ gr_cuda_rows_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrEr
 	if (!gr_sends_wait(&rows->sends, err))
 		return false;
 	ok = send_basis(rows, basis, &device, err) && run_launches(rows, basis, device, host, err);
-	/* after a failure something may be under way */
+	/* after a failure, work may still be under way */
 	(void) cudaStreamSynchronize(rows->kernel_stream);
 	gr_memory_give(rows->session->info.id, device);
 	return ok;

@@ -1,9 +1,10 @@
 /*
- * rows_clusters.cu: the middle of clusters over rows on the device; see clusters.cuh for the kernels.
+ * rows_clusters.cu: the middle of a cluster-robust covariance matrix over a sink's rows on the device; see clusters.cuh
+ * for the kernels.
  *
- * Memory is taken for the pass and given back with it: 40 bytes a row for the order and the rows' parts, what the sort
- * takes, and the sums of a slice of clusters. Where there is no such memory, all rows are left, as the sums say, and
- * the caller goes another way.
+ * A pass allocates memory and frees it at the end: 40 bytes per row for the order and the rows' parts, the sort's
+ * workspace, and the sums of a slice of clusters. If there is not enough memory, all rows are left, as the sums say,
+ * and the caller uses another method.
  */
 #include "sends.cuh"
 
@@ -14,37 +15,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCORES_NBYTES ((size_t) 128 << 20)	/* sums of a slice's clusters */
+#define SCORES_NBYTES ((size_t) 128 << 20)	/* memory of a slice's sums */
 #define PARTIALS_NBYTES ((size_t) 64 << 20)
 #define NSPLITS_MAX 1024
-#define LAUNCH_NBYTES 8e9		/* of rows that a launch reads: some 20 ms on the slower devices */
-#define RANGE_NROWS 512			/* rows of a range, and where rows are few: */
+#define LAUNCH_NBYTES 8e9		/* bytes of rows that a launch reads: about 20 ms on slower devices */
+#define RANGE_NROWS 512			/* rows per range; SHORT_RANGE_NROWS if there are fewer than FEW_ROWS rows */
 #define SHORT_RANGE_NROWS 64
 #define FEW_ROWS (INT64_C(4) << 20)
 #define NROWS_MAX (INT64_C(1) << 31)
 
-/* A pass under way; memory is on the device. */
+/* A pass under way. Memory is on the device. */
 typedef struct ClusterRun
 {
 	RowsSink   *rows;
 	const GrClusterPass *pass;
 	const GrHost *host;
-	int			ncols;			/* of a cluster's sums */
-	int64_t		nentries;		/* of the middle, with the sum of squares */
+	int			ncols;			/* columns of a cluster's sums */
+	int64_t		nentries;		/* entries of the middle, and the sum of squares */
 	int			nsplits;
 	ClusterTerms terms;
 	ClusterChunks chunks;
 	GrKeyCode	code;
-	bool		left;			/* there is no memory, or keys cannot be grouped */
+	bool		left;			/* there is too little memory, or keys cannot be grouped */
 
-	char	   *memory;			/* what rows take */
+	char	   *memory;			/* block of memory for rows */
 	ClusterEntries entries;
 	ClusterKeys *keys;
 
 	ClusterOrder order;
-	char	   *slice_memory;	/* what clusters take */
+	char	   *slice_memory;	/* block of memory for clusters */
 	ClusterSlice slice;
-	int64_t		slice_most;		/* clusters of a slice */
+	int64_t		slice_most;		/* most clusters of a slice */
 	double2    *partials;
 	double2    *result;
 } ClusterRun;
@@ -55,7 +56,7 @@ aligned(size_t nbytes)
 	return (nbytes + 255) / 256 * 256;
 }
 
-/* Takes device memory; where there is none, all rows are left, which is no failure. */
+/* Allocates device memory. Without memory, sets run->left, which is not a failure. */
 static bool
 allocate(ClusterRun *run, char **memory, size_t nbytes, GrError *err)
 {
@@ -88,7 +89,7 @@ send(ClusterRun *run, void *device, const void *memory, size_t nbytes, GrError *
 	return true;
 }
 
-/* Waits for all that was launched; copies from the device, and asks the host whether to go on. */
+/* Copies from the device after waiting for all launches, and asks the host. Returns false if the host asked to stop. */
 static bool
 fetch(ClusterRun *run, void *memory, const void *device, size_t nbytes, GrError *err)
 {
@@ -101,7 +102,7 @@ fetch(ClusterRun *run, void *memory, const void *device, size_t nbytes, GrError 
 	return !gr_canceled(run->host) || gr_fail(err, GR_CANCELED, 0, "sums of clusters on the device");
 }
 
-/* Carves memory for rows; with memory NULL returns how many bytes that takes. */
+/* Sets the arrays of rows to parts of memory, and returns the bytes used; memory NULL: only counts. */
 static size_t
 lay_out_rows(ClusterRun *run, char *memory)
 {
@@ -136,7 +137,7 @@ lay_out_rows(ClusterRun *run, char *memory)
 	return at + aligned(t * sizeof(double));
 }
 
-/* Brings the pass's arrays and the chunks' places to the device. */
+/* Copies the pass's arrays and the chunks' addresses to the device. */
 static bool
 send_arguments(ClusterRun *run, GrError *err)
 {
@@ -163,7 +164,7 @@ send_arguments(ClusterRun *run, GrError *err)
 		(t == 1 || send(run, (void *) run->terms.shift, scores->shift, (t - 1) * sizeof(double), err));
 }
 
-/* Finds how many bits codes take. */
+/* Finds the range of keys, and how many bits codes take. */
 static bool
 find_keys(ClusterRun *run, GrError *err)
 {
@@ -186,7 +187,7 @@ find_keys(ClusterRun *run, GrError *err)
 	return true;
 }
 
-/* Sorts the rows, and finds where clusters begin. */
+/* Sorts the rows by cluster, and finds where clusters begin. */
 static bool
 sort_rows(ClusterRun *run, GrError *err)
 {
@@ -209,7 +210,7 @@ sort_rows(ClusterRun *run, GrError *err)
 	return fetch(run, &run->order.nclusters, entries->nclusters, sizeof(int64_t), err);
 }
 
-/* Takes memory for a slice's clusters and for the middle. */
+/* Allocates memory for a slice's clusters and for the middle. */
 static bool
 open_slices(ClusterRun *run, GrError *err)
 {
@@ -245,7 +246,7 @@ open_slices(ClusterRun *run, GrError *err)
 	return true;
 }
 
-/* Sums the scores of a slice's clusters and adds them to the middle. */
+/* Sums the scores of a slice's clusters, and adds them to the middle. */
 static bool
 sum_slice(ClusterRun *run, int64_t first, GrError *err)
 {
@@ -284,7 +285,7 @@ sum_slice(ClusterRun *run, int64_t first, GrError *err)
 	return true;
 }
 
-/* Brings the middle back. */
+/* Copies the middle to sums. */
 static bool
 take_result(ClusterRun *run, double *sums, GrError *err)
 {
@@ -367,7 +368,7 @@ gr_cuda_rows_clusters(GrSink *sink, const GrClusterPass *pass, double *sums, con
 	ok = run_pass(&run, sums, err);
 	if (ok && run.left)
 		sums[GR_CLUSTERS_NLEFT] = (double) rows->nrows;
-	/* nothing may be under way when its memory goes */
+	/* nothing may be under way when its memory is freed */
 	(void) cudaStreamSynchronize(rows->kernel_stream);
 	gr_memory_give(session->info.id, run.memory);
 	gr_memory_give(session->info.id, run.slice_memory);

@@ -1,12 +1,11 @@
 /*
- * rows_cuda.cu: rows that stay on the device, and the passes of logistic regression over them.
+ * rows_cuda.cu: a sink that keeps rows on the device, and passes of GLM fits over them.
  *
- * Rows that are sent are copied to the end of the last chunk, on a stream of their own. Chunks are of growing size, so
- * that few rows take little memory and many rows few chunks. What the passes need besides is one allocation that is
- * made in the beginning, so that rows that fit can be worked on too.
+ * Rows are copied to the end of the last chunk, on a stream of their own. Chunks grow in size, so that few rows take
+ * little memory and many rows few chunks. The passes' other memory is allocated first, so that rows that fit can also
+ * be worked on.
  *
- * A pass sends its launches to the other stream, and waits for them and asks the host whether to go on every POLL_S or
- * so.
+ * A pass sends its launches to another stream. About every POLL_S it waits for them and asks the host whether to go on.
  */
 #include "sends.cuh"
 
@@ -15,21 +14,21 @@
 
 #define CHUNK_NBYTES_FIRST ((size_t) 64 << 20)
 #define CHUNK_NBYTES_MAX ((size_t) 1 << 30)
-#define SLACK_NBYTES ((size_t) 64 << 20)	/* of the device's memory, left for its own needs */
-#define SCRATCH_NBYTES ((size_t) 128 << 20)	/* more rows in a step would hardly make it faster */
-#define RESULT_NDOUBLES 65536	/* sums brought back at a time */
-#define GRAM_LAUNCH_S 0.03		/* what gram.cu reckons its longest launch to take */
-#define POLL_S 0.04				/* work between two looks at the host, at the device's peak */
-#define LEAST_BYTES_PER_S 4e11	/* what the slower devices read */
+#define SLACK_NBYTES ((size_t) 64 << 20)	/* device memory left for the device's own needs */
+#define SCRATCH_NBYTES ((size_t) 128 << 20)	/* more rows in a step would hardly be faster */
+#define RESULT_NDOUBLES 65536	/* sums copied back at a time */
+#define GRAM_LAUNCH_S 0.03		/* time of gram.cu's longest launch, as it estimates it */
+#define POLL_S 0.04				/* work between two polls of the host, at the device's peak */
+#define LEAST_BYTES_PER_S 4e11	/* rate at which slower devices read */
 
-/* A pass under way. */
+/* A pass under way */
 typedef struct RowsPass
 {
 	RowsSink   *rows;
 	const GrPass *pass;
 	GlmTerms	terms;
 	RowsWork	work;
-	double	   *sums;			/* on the host, gr_pass_nsums() of them */
+	double	   *sums;			/* on the host, gr_pass_nsums() numbers */
 	const GrHost *host;
 } RowsPass;
 
@@ -39,14 +38,17 @@ row_nbytes(const RowsSink *rows)
 	return gr_row_nbytes(rows->shape);
 }
 
-/* What the time of a row is estimated by, with a weight or without: launches, and so the order of sums, go by that. */
+/*
+ * Returns the estimated time of reading a row, as if it had no weight: launches, and so the order of sums, depend on
+ * it.
+ */
 static double
 read_s(const RowsSink *rows)
 {
 	return (double) gr_row_nbytes(gr_plain_shape(rows->shape.nfeatures)) / LEAST_BYTES_PER_S;
 }
 
-/* Device memory that may still be taken. */
+/* Sets *nbytes to the device memory that may still be allocated. */
 static bool
 available(RowsSink *rows, size_t *nbytes, GrError *err)
 {
@@ -65,7 +67,7 @@ available(RowsSink *rows, size_t *nbytes, GrError *err)
 	return true;
 }
 
-/* No room for nbytes more where nbytes_free are left. */
+/* Fails because nbytes more are needed and only nbytes_free are left. */
 static bool
 fail_memory(RowsSink *rows, size_t nbytes, size_t nbytes_free, GrError *err)
 {
@@ -90,14 +92,14 @@ allocate(RowsSink *rows, double **memory, size_t nbytes, const char *what, GrErr
 	return true;
 }
 
-/* How a kind of pass divides the passes' memory. */
+/* Returns how a kind of pass divides the passes' memory. */
 static RowsWork
 plan_work(const RowsSink *rows, GrPassKind kind)
 {
 	const GlmPlan *plan = &rows->plan;
 	bool		fused = gr_glm_is_fused(plan, kind);
 	bool		steps = (kind == GR_PASS_GRADIENT || kind == GR_PASS_FAST) && !fused;
-	bool		once = fused || (steps && plan->wide_ncolumns > 0);	/* one kernel for all but the Hessian */
+	bool		once = fused || (steps && plan->wide_ncolumns > 0);	/* one kernel for all sums but the Hessian */
 	RowsWork	work = {};
 
 	work.columns = work.records + (once ? plan->fused_ndoubles : plan->heads_ndoubles);
@@ -112,7 +114,7 @@ plan_work(const RowsSink *rows, GrPassKind kind)
 	return work;
 }
 
-/* Plans the sums, within free memory, and what they and the scratch memory take in all. */
+/* Plans the sums within free memory. *nbytes: memory of sums and scratch. */
 static bool
 plan_passes(RowsSink *rows, size_t nbytes_free, size_t *nbytes, GrError *err)
 {
@@ -139,7 +141,7 @@ plan_passes(RowsSink *rows, size_t nbytes_free, size_t *nbytes, GrError *err)
 	return true;
 }
 
-/* Pinned memory is the host's: its lack is not the device's. */
+/* Allocates pinned memory. A lack of it is a lack of host memory, not of device memory. */
 static bool
 allocate_pinned(RowsSink *rows, double **memory, size_t nbytes, GrError *err)
 {
@@ -185,7 +187,7 @@ gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrError *err)
 		allocate_pinned(rows, &rows->transfer, transfer_nbytes, err);
 }
 
-/* Another chunk, for nrows rows or more if there is room for any. */
+/* Adds a chunk for nrows rows, or for fewer if memory is short. */
 static bool
 add_chunk(RowsSink *rows, int64_t nrows, GrError *err)
 {
@@ -203,10 +205,10 @@ add_chunk(RowsSink *rows, int64_t nrows, GrError *err)
 		return fail_memory(rows, wanted, 0, err);
 	ntiles = (int64_t) ((rows->chunk_nbytes < nbytes_free ? rows->chunk_nbytes : nbytes_free) / tile_nbytes);
 	if (ntiles == 0 && tile_nbytes <= nbytes_free)
-		ntiles = 1;				/* a row's share of a chunk is less than a tile */
+		ntiles = 1;				/* the share of a row in chunk_nbytes is less than a tile */
 	if (ntiles == 0)
 		return fail_memory(rows, wanted < tile_nbytes ? tile_nbytes : wanted, nbytes_free, err);
-	/* memory in pieces may hold less than it has free */
+	/* fragmented memory may not have nbytes_free in one block */
 	while ((code = gr_memory_get(rows->session->info.id, (void **) &chunk->rows,
 								 (size_t) ntiles * tile_nbytes)) == cudaErrorMemoryAllocation && ntiles > 1)
 	{
@@ -224,7 +226,7 @@ add_chunk(RowsSink *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
-/* The chunk that the next of nrows rows go to, and how many of them it takes; NULL if there is no memory */
+/* Returns the chunk for the next of nrows rows, and sets *n to how many it takes; NULL if there is no memory. */
 static RowsChunk *
 next_chunk(RowsSink *rows, int64_t nrows, int64_t *n, GrError *err)
 {
@@ -240,7 +242,7 @@ next_chunk(RowsSink *rows, int64_t nrows, int64_t *n, GrError *err)
 	return chunk;
 }
 
-/* Takes back the last chunk, for which there is no row. */
+/* Gives back the last chunk, which has no rows. */
 static void
 drop_chunk(RowsSink *rows)
 {
@@ -330,7 +332,7 @@ gr_cuda_rows_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrEr
 	return true;
 }
 
-/* After work estimated at work_s was sent: waits for it and asks the host, once enough has come together. */
+/* Counts work estimated at work_s. Once POLL_S has accumulated, waits for the device and asks the host. */
 static bool
 poll_host(RowsPass *run, double work_s, GrError *err)
 {
@@ -346,7 +348,7 @@ poll_host(RowsPass *run, double work_s, GrError *err)
 	return true;
 }
 
-/* n float8 from the device to the sums. */
+/* Copies n float8 from the device to the sums. */
 static bool
 fetch(RowsPass *run, size_t first, const double *source, int64_t n, GrError *err)
 {
@@ -366,7 +368,7 @@ fetch(RowsPass *run, size_t first, const double *source, int64_t n, GrError *err
 	return true;
 }
 
-/* FAST with few features, GRADIENT with not too many: whole chunks, as many as POLL_S allows, in one launch. */
+/* FAST with few features, GRADIENT with not too many: one launch for as many whole chunks as POLL_S allows. */
 static bool
 sum_fused(RowsPass *run, GrError *err)
 {
@@ -408,7 +410,7 @@ sum_fused(RowsPass *run, GrError *err)
 	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(run->pass->kind, rows->shape.nfeatures), err);
 }
 
-/* One launch of each kernel over nrows rows, for FAST and GRADIENT. */
+/* FAST and GRADIENT: launches each kernel once over nrows rows. */
 static cudaError_t
 launch_steps(RowsPass *run, const double *block, int64_t nrows)
 {
@@ -431,7 +433,7 @@ launch_steps(RowsPass *run, const double *block, int64_t nrows)
 	return code;
 }
 
-/* The same for EXACT and FACE. */
+/* EXACT and FACE: launches each kernel once over nrows rows. */
 static cudaError_t
 launch_exact(RowsPass *run, const double *block, int64_t nrows)
 {
@@ -447,7 +449,7 @@ launch_exact(RowsPass *run, const double *block, int64_t nrows)
 	return code;
 }
 
-/* Goes over all rows in steps that the scratch memory and POLL_S allow. row_s: a row's estimated time. */
+/* Goes over all rows in steps that the scratch memory and POLL_S allow. row_s: estimated time of a row. */
 static bool
 sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *block, int64_t nrows),
 			 size_t scratch_row_nbytes, double row_s, GrError *err)
@@ -475,7 +477,7 @@ sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *
 	return true;
 }
 
-/* The sums of GRADIENT on the device, which FAST's begin with: the head to sums, what follows right behind. */
+/* Reduces GRADIENT's sums on the device, with which FAST's begin, too: the head to sums, the rest right after it. */
 static cudaError_t
 reduce_steps(RowsPass *run, double *sums)
 {
@@ -502,7 +504,7 @@ sum_steps(RowsPass *run, GrError *err)
 	const int64_t nterms = gr_nterms(rows->shape.nfeatures);
 	const size_t hessian = GR_SUM_HEAD + 2 * (size_t) nterms;
 	const int64_t nentries = gr_triangle(nterms);
-	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* the head before it, the first row behind it */
+	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* follows the head, and precedes the Hessian's first row */
 	double		row_s = plan->weigh_row_s + read_s(rows) + plan->matrix_row_s * fast;
 
 	if (!sum_in_steps(run, launch_steps, sizeof(double2), row_s, err))
@@ -526,7 +528,7 @@ sum_steps(RowsPass *run, GrError *err)
 	return true;
 }
 
-/* EXACT and FACE: the Gram matrix of rows brought into a form, in which rows without a part are zeros. */
+/* EXACT and FACE: the Gram matrix of transformed rows; rows that do not take part are zeros. */
 static bool
 sum_exact(RowsPass *run, GrError *err)
 {
@@ -538,7 +540,7 @@ sum_exact(RowsPass *run, GrError *err)
 	double		row_s = GRAM_LAUNCH_S / (double) rows->gram.max_rows_per_launch +
 		npredictors * rows->plan.transform_row_s;
 
-	/* products of the triangle */
+	/* products with the triangle */
 	if (gr_measure_has_factor(run->pass->measure))
 		row_s += (double) gr_nterms(rows->shape.nfeatures) * rows->plan.transform_row_s;
 
@@ -562,15 +564,15 @@ sum_exact(RowsPass *run, GrError *err)
 			!fetch(run, GR_SUM_HEAD + (size_t) (nentries + first), rows->result + segment, n, err))
 			return false;
 	}
-	/* the column of ones counted the zero rows too; a face's rows have a one of their own */
+	/* the column of ones counted zero rows too; FACE's rows have ones of their own */
 	hi[0] = run->pass->kind == GR_PASS_FACE ? hi[2] : run->sums[GR_SUM_NROWS];
 	hi[nentries] = 0.0;
 	return true;
 }
 
 /*
- * Memory that comes with the first pass that wants some: *memory has room for nbytes, out of what rows leave free, as
- * it is little against these.
+ * Reserves nbytes for passes that need more memory than others. This is little compared with the rows, and comes from
+ * what they leave free.
  */
 static bool
 reserve(RowsSink *rows, double **memory, size_t *memory_nbytes, size_t nbytes, const char *what, GrError *err)
@@ -581,7 +583,7 @@ reserve(RowsSink *rows, double **memory, size_t *memory_nbytes, size_t nbytes, c
 
 	if (nbytes <= *memory_nbytes)
 		return true;
-	/* a pass that was cancelled may still be reading it */
+	/* a cancelled pass may still be reading it */
 	SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "summing rows on the device");
 	gr_memory_give(rows->session->info.id, *memory);
 	*memory = NULL;
@@ -597,7 +599,7 @@ reserve(RowsSink *rows, double **memory, size_t *memory_nbytes, size_t nbytes, c
 	return true;
 }
 
-/* The triangle by which leverages are measured, a row after another */
+/* Copies the triangle that leverages are computed with to the device, row by row. */
 static bool
 send_factor(RowsPass *run, GrError *err)
 {
@@ -619,7 +621,7 @@ send_factor(RowsPass *run, GrError *err)
 	return true;
 }
 
-/* The faces and their tolerances */
+/* Copies the faces and their tolerances to the device. */
 static bool
 send_faces(RowsPass *run, GrError *err)
 {
@@ -645,7 +647,7 @@ send_faces(RowsPass *run, GrError *err)
 	return true;
 }
 
-/* Brings a pass's arguments to the device, clears the sums there, and pads the last tile with rows that are finite. */
+/* Copies a pass's arguments to the device, clears the sums there, and pads the last tile with finite rows. */
 static bool
 start_pass(RowsPass *run, GrError *err)
 {
@@ -656,7 +658,7 @@ start_pass(RowsPass *run, GrError *err)
 	int64_t		npadding = (GLM_TILE - last->nrows % GLM_TILE) % GLM_TILE;
 
 	SESSION_CUDA(rows->session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
-	/* behind the features' shifts that of the response, which is 0 */
+	/* the response's shift, 0, follows the features' */
 	memset(rows->transfer, 0, sizeof(double) * 2 * nterms);
 	if (pass->kind != GR_PASS_FACE)
 		memcpy(rows->transfer, pass->beta, sizeof(double) * nterms);

@@ -1,9 +1,9 @@
 /*
- * rows_derive.cu: rows on the device, derived from others there; see derive.h and, for the kernels, derive.cuh.
+ * rows_derive.cu: derives rows on the device from a sink's rows; see derive.h and, for the kernels, derive.cuh.
  *
- * Without a filter most often all rows take part. So that is tried first: each row is read once and written to its own
- * number, and only where one turns out to have a NULL, a weight of 0 or something worse are rows marked, counted and
- * written anew, which is another two reads. A row that isn't valid is brought to the host, which says why.
+ * Without a filter, usually all rows take part, so this is tried first: each row is read once and written to its own
+ * number. Only if a row turns out to have a NULL, a weight of 0 or an error are rows marked, counted and written again,
+ * which reads them twice more. A row that is not valid is copied to the host, which finds out why.
  */
 #include "derive.cuh"
 #include "sends.cuh"
@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAUNCH_WORK 1e9			/* of gr_derivation_work() between two looks at the host */
+#define LAUNCH_WORK 1e9			/* gr_derivation_work() between two polls of the host */
 
-/* Rows being derived; memory is on the device. */
+/* A derivation under way. Memory is on the device. */
 typedef struct Deriving
 {
 	RowsSink   *from;
-	RowsSink   *into;			/* NULL: rows are counted and checked alone */
+	RowsSink   *into;			/* NULL: only count and check rows */
 	GrSession  *session;
 	cudaStream_t stream;
 	const GrDerivation *d;
@@ -29,18 +29,18 @@ typedef struct Deriving
 	DerivePlan	plan;
 	double		row_work;
 	double		pending;		/* work since the host was last asked */
-	char	   *described;		/* the derivation, what follows from it, and what is found */
+	char	   *described;		/* block with the derivation, its plan's arrays, and the results */
 	DeriveFound *found;
 	DeriveInto *places;
 	double	   *totals;
-	char	   *marked;			/* NULL as long as all rows take part */
-	int64_t    *counts;			/* of tiles, and then the sums of those before */
+	char	   *marked;			/* NULL while all rows take part */
+	int64_t    *counts;			/* per tile; then the sums of those before */
 	uint32_t   *marks;
 	void	   *temp;
 	size_t		temp_nbytes;
 } Deriving;
 
-/* The parts of Deriving's first block of memory, bytes from its beginning */
+/* Offsets of the parts of `described`, in bytes */
 typedef struct Layout
 {
 	size_t		used;
@@ -93,7 +93,7 @@ send(Deriving *run, void *device, const void *memory, size_t nbytes, GrError *er
 	return true;
 }
 
-/* Waits. */
+/* Copies from the device, and waits. */
 static bool
 fetch(Deriving *run, void *memory, const void *device, size_t nbytes, GrError *err)
 {
@@ -103,7 +103,7 @@ fetch(Deriving *run, void *memory, const void *device, size_t nbytes, GrError *e
 	return true;
 }
 
-/* Brings the derivation to the device, in one piece with what is told from it. */
+/* Copies the derivation and the plan's arrays to the device, as one block. */
 static bool
 describe(Deriving *run, GrRowRules rules, GrError *err)
 {
@@ -158,7 +158,7 @@ describe(Deriving *run, GrRowRules rules, GrError *err)
 	return ok;
 }
 
-/* Waits for what was sent, and asks the host, once enough has come together. */
+/* Counts work. Once LAUNCH_WORK has accumulated, waits for the device and asks the host. */
 static bool
 poll_host(Deriving *run, double work, GrError *err)
 {
@@ -191,7 +191,7 @@ launch_totals(Deriving *run, DeriveRows rows)
 	return gr_derive_totals_launch(&run->plan, rows, run->marks, run->totals, run->stream);
 }
 
-/* All rows, in pieces of whole tiles */
+/* Launches over all rows, in parts of whole tiles. */
 static bool
 launch_all(Deriving *run, Launch launch, GrError *err)
 {
@@ -215,7 +215,7 @@ launch_all(Deriving *run, Launch launch, GrError *err)
 	return true;
 }
 
-/* Goes over all rows, and waits. */
+/* Launches over all rows, waits, and adds the time. */
 static bool
 go_over(Deriving *run, Launch launch, GrError *err)
 {
@@ -242,7 +242,7 @@ clear_found(Deriving *run, GrError *err)
 	return send(run, run->found, &none, sizeof(none), err);
 }
 
-/* Makes room for so many derived rows, and says where they go. */
+/* Makes room for nrows derived rows, and tells the device where they go. */
 static bool
 make_room(Deriving *run, int64_t nrows, GrError *err)
 {
@@ -264,14 +264,14 @@ make_room(Deriving *run, int64_t nrows, GrError *err)
 	return send(run, run->places, places, sizeof(places[0]) * (size_t) (into->nchunks + 1), err);
 }
 
-/* Writes the rows; found: what is found, the numbers of rows that were left out as well. */
+/* Writes the rows. *found: what was found, with the numbers of rows left out. */
 static bool
 write_rows(Deriving *run, DeriveFound *found, GrError *err)
 {
 	return go_over(run, launch_write, err) && fetch(run, found, run->found, sizeof(*found), err);
 }
 
-/* Memory for marks, by what there is of rows */
+/* Allocates marks and counts for all rows. */
 static bool
 open_marks(Deriving *run, int64_t *ntiles, GrError *err)
 {
@@ -282,7 +282,7 @@ open_marks(Deriving *run, int64_t *ntiles, GrError *err)
 	*ntiles = 0;
 	for (int c = 0; c < run->from->nchunks; c++)
 		*ntiles += (run->from->chunks[c].nrows + tile_nrows - 1) / tile_nrows;
-	/* pieces of a chunk are whole tiles; behind all of them is the sum */
+	/* parts of a chunk are whole tiles; the total follows the last tile */
 	counts_nbytes = aligned(sizeof(int64_t) * (size_t) (*ntiles + 1));
 	marks_nbytes = aligned(sizeof(uint32_t) * (size_t) *ntiles * (size_t) (tile_nrows / 32));
 	SESSION_CUDA(run->session, err,
@@ -317,7 +317,10 @@ derive_marked(Deriving *run, DeriveFound *found, int64_t *nrows, GrError *err)
 	return make_room(run, *nrows, err) && write_rows(run, found, err);
 }
 
-/* All rows, as if each took part; *took: each did. Room that there isn't may be enough for fewer of them. */
+/*
+ * Writes all rows as if each took part. *took: true if each did. Not enough memory is no failure, as fewer rows may
+ * fit.
+ */
 static bool
 derive_all(Deriving *run, DeriveFound *found, bool *took, GrError *err)
 {
@@ -332,7 +335,7 @@ derive_all(Deriving *run, DeriveFound *found, bool *took, GrError *err)
 	return true;
 }
 
-/* Why a row isn't valid, which is asked of the CPU */
+/* Fails with the reason why a row is not valid, which the CPU determines. */
 static bool
 fail_row(Deriving *run, int64_t row, GrError *err)
 {
@@ -377,7 +380,7 @@ add_totals(Deriving *run, GrRowTotals *totals, GrError *err)
 		totals->nshares += part[2];
 		constant = gr_dd_add(constant, GrDD{part[3], part[4]});
 	}
-	/* as gr_totals_add() has it */
+	/* condition of gr_totals_add() */
 	if (run->plan.rules.family > GR_BINOMIAL || run->plan.rules.weighting == GR_PRIOR_WEIGHTS)
 	{
 		totals->log_constant = constant.hi;
@@ -424,7 +427,7 @@ gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRules rules, Row
 	run.host = host;
 	run.row_work = (double) gr_derivation_work(d);
 	ok = gr_sends_wait(&from->sends, err) && describe(&run, rules, err) && derive(&run, counts, err);
-	/* what was launched reads the memory that is freed */
+	/* launches may still be reading the memory */
 	(void) cudaStreamSynchronize(run.stream);
 	gr_memory_give(run.session->info.id, run.described);
 	gr_memory_give(run.session->info.id, run.marked);

@@ -1,11 +1,12 @@
 /*
- * rows_linear.cu: the passes at 0 over rows on the device that their Gram matrix tells: the one that a linear
- * regression begins with, and mostly ends with, and the one that a logistic regression begins with.
+ * rows_linear.cu: passes over a sink's rows on the device whose sums follow from the rows' own Gram matrix: the pass
+ * that a linear regression begins with, and mostly ends with, and the one that a logistic regression begins with.
  *
  * EXACT's sums are the Gram matrix of (1, u, u z, v). Without weights and offsets, u is the same for all rows, and v is
- * linear in y: 1 and y of a linear regression, 1/2 and 2 y - 1 of a logistic one, whose y is 0 or 1. So they follow
- * from the Gram matrix of (1, x, y), for which rows needn't be brought into a form, but are summed as they lie.
- * Likewise the linear pass of weighted rows, whose sums are products with the weight; see gr_pass_is_weighted_gram().
+ * linear in y: u = 1, v = y for a linear regression; u = 1/2, v = 2 y - 1 for a logistic regression at beta = 0, whose
+ * y is 0 or 1. The sums therefore follow from the Gram matrix of (1, x, y), which is summed over the rows as they lie,
+ * without transforming them. The same holds for the linear pass over weighted rows, whose sums are products with the
+ * weight; see gr_pass_is_weighted_gram().
  */
 #include "sends.cuh"
 
@@ -17,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POLL_S 0.04				/* work between two looks at the host, at the device's peak */
-#define GRAM_LAUNCH_S 0.03		/* what gram.cu reckons its longest launch to take */
-#define SEGMENT 32768			/* entries brought back at a time: hi and lo are all of RowsSink's result */
+#define POLL_S 0.04				/* work between two polls of the host, at the device's peak */
+#define GRAM_LAUNCH_S 0.03		/* time of gram.cu's longest launch, as it estimates it */
+#define SEGMENT 32768			/* entries copied back at a time: hi and lo fill RowsSink's result */
 
 static bool
 is_zero(const double *beta, int n)
@@ -43,7 +44,7 @@ gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass)
 		(linear || (gr_is_logistic(pass->distribution) && is_zero(pass->beta, gr_nterms(rows->shape.nfeatures))));
 }
 
-/* What a column of EXACT's is made of: scale times that of (1, x, y), and a constant */
+/* How a column of EXACT's rows follows from (1, x, y): scale times a column, plus a constant */
 typedef struct Made
 {
 	int64_t		column;
@@ -63,7 +64,7 @@ made_of(bool logistic, int nfeatures, int64_t i)
 	return made;
 }
 
-/* An entry of hi and, nentries behind it, lo */
+/* Returns entry (i, j) of hi and of lo, which follows nentries numbers later. */
 static GrDD
 entry(const double *triangle, int64_t nentries, int64_t i, int64_t j)
 {
@@ -73,7 +74,7 @@ entry(const double *triangle, int64_t nentries, int64_t i, int64_t j)
 	return value;
 }
 
-/* The sum of a b, a and b being made of the columns of (1, x, y) */
+/* Returns the sum of a b, where a and b follow from the columns of (1, x, y). */
 static GrDD
 product_of(const double *triangle, int64_t nentries, Made a, Made b)
 {
@@ -89,7 +90,7 @@ product_of(const double *triangle, int64_t nentries, Made a, Made b)
 	return sum;
 }
 
-/* EXACT's sums, of the triangle of (1, x, y) */
+/* Computes EXACT's sums from the triangle of (1, x, y). */
 static void
 make_sums(const double *triangle, int nfeatures, bool logistic, double *sums)
 {
@@ -119,7 +120,7 @@ make_sums(const double *triangle, int nfeatures, bool logistic, double *sums)
 	}
 }
 
-/* The same of weighted rows, where row 0 has but their number */
+/* Computes EXACT's sums of weighted rows; row 0 then holds only the number of rows. */
 static void
 make_weighted_sums(const double *triangle, int nfeatures, int64_t nrows, double *sums)
 {
@@ -137,7 +138,7 @@ make_weighted_sums(const double *triangle, int nfeatures, int64_t nrows, double 
 	sums[GR_SUM_NROWS] = hi[0] = (double) nrows;
 }
 
-/* n float8 from the device, which are waited for */
+/* Copies n float8 from the device, and waits. */
 static bool
 fetch(RowsSink *rows, const double *from, double *to, int64_t n, GrError *err)
 {
@@ -183,7 +184,7 @@ sum_chunks(RowsSink *rows, const GramPlan *plan, const double *shift, const GrHo
 	return true;
 }
 
-/* The triangle of (1, x, y): hi, then lo */
+/* Fetches the triangle of (1, x, y): hi, then lo. */
 static bool
 fetch_triangle(RowsSink *rows, const GramPlan *plan, double *triangle, GrError *err)
 {
@@ -227,7 +228,7 @@ gr_cuda_rows_linear(RowsSink *rows, const GrPass *pass, const double *shift, dou
 
 	if (triangle == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "the sums of a pass");
-	/* a row and a column less than rows->gram has, in no more memory */
+	/* one row and column less than rows->gram, in no more memory */
 	if (gr_gram_plan(&plan, pass->shape, rows->gram.partials_nbytes) != cudaSuccess)
 		session_fail(rows->session, err, cudaGetLastError(), 0, "planning the sums");
 	else

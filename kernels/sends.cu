@@ -1,27 +1,31 @@
 /*
- * sends.cu: rows on their way from the host's memory to the device.
+ * sends.cu: copies rows from host memory to the device; see sends.cuh.
  *
- * A ring's blocks are small, and an event, a look at one or a reading of its time takes the driver as long as the call
- * that copies a block. So sends that follow one another closely are a group, with one event behind them all that tells
- * that they are read; of a group the first send is timed, and the others are taken to be as fast. A group is closed
- * when it is large, when no send has followed for a while, or when somebody waits.
+ * A ring's blocks are small, and an event, a query of one or a reading of its time takes the driver as long as the call
+ * that copies a block. Sends in quick succession therefore form a group, with one event after all of them that tells
+ * that they are read:
  *
- * Single rows are copied as they are, half the bytes over the bus, and made float8 on the device by a kernel on the
- * same stream, so that their memory is free again when the next ones come.
+ *    begin | send 0 | end    send 1    send 2    send 3 | read
+ *
+ * The first send of a group is timed, and the others are assumed to be as fast. A group is closed when it is large,
+ * when no send has followed for a while, or when somebody waits.
+ *
+ * Single rows are copied as they are, with half the bytes over the bus, and widened to float8 by a kernel on the same
+ * stream, so that their memory is free again when the next rows arrive.
  */
 #include "sends.cuh"
 
 #include <time.h>
 
-#define TOGETHER_SENDS 4		/* of the 64 blocks and more that a ring has */
+#define TOGETHER_SENDS 4		/* most sends of a group; a ring has 64 blocks or more */
 #define TOGETHER_NBYTES ((int64_t) 2 << 20)
-#define IDLE_NS 20000			/* without a send */
+#define IDLE_NS 20000			/* a group closes after this time without a send */
 #define WIDEN_THREADS 256
 #define WIDEN_BLOCKS_MAX 1024
 
 /*
- * wide[r][j] = narrow[r][j], where column j is a float4; those behind the features are float8 in two words. A thread
- * takes entries, one after another.
+ * wide[r][j] = narrow[r][j], where column j is float4; numbers after the features are float8 in two words. A thread
+ * takes entries one after another.
  */
 static __global__ void
 widen_kernel(const float *narrow, double *wide, GrRowShape shape, int64_t nentries)
@@ -47,7 +51,7 @@ widen_kernel(const float *narrow, double *wide, GrRowShape shape, int64_t nentri
 	}
 }
 
-/* The stream, and what single rows want: device memory. */
+/* Opens the stream and events and, for single rows, allocates device memory. */
 static bool
 open_sends(Sends *sends, GrSession *session, GrRowShape shape, bool urgent, GrError *err)
 {
@@ -61,7 +65,7 @@ open_sends(Sends *sends, GrSession *session, GrRowShape shape, bool urgent, GrEr
 	for (SendGroup &group : sends->groups)
 	{
 		SESSION_CUDA(session, err, gr_event_get(device, cudaEventDefault, &group.begin), "creating an event");
-		/* those that the host waits for: asleep, as the cores are busy reading rows */
+		/* blocking, so that the host sleeps while it waits: the cores are busy reading rows */
 		SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &group.end), "creating an event");
 		SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &group.read), "creating an event");
 	}
@@ -92,7 +96,7 @@ now_ns(void)
 	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The group that sends go to */
+/* Returns the group that sends are added to. */
 static SendGroup *
 open_group(Sends *sends)
 {
@@ -105,7 +109,7 @@ oldest_group(Sends *sends)
 	return &sends->groups[sends->ngroups_read % GR_SENDS];
 }
 
-/* The last of its events */
+/* Returns the group's last event. */
 static cudaEvent_t
 read_event(const SendGroup *group)
 {
@@ -128,7 +132,7 @@ close_group(Sends *sends, GrError *err)
 	return true;
 }
 
-/* Takes the oldest group's time; its events have happened. */
+/* Takes the oldest group's time. Its events must have happened. */
 static bool
 take_time(Sends *sends, GrError *err)
 {

@@ -1,8 +1,8 @@
 /*
- * solve_cuda.cu: the backend's entries for the solve: memory, copies, and the order of the launches of cholesky.cuh.
+ * solve_cuda.cu: the solver's table: memory, copies, and the order of cholesky.cuh's launches.
  *
- * All goes through one stream. The host runs ahead of the device by no more than a certain number of tile products, so
- * that it hears of cancel in time.
+ * Everything goes through one stream. The host runs ahead of the device by a limited number of tile products, so that
+ * it notices a cancellation in time.
  */
 #include "backend_cuda.cuh"
 #include "cholesky.cuh"
@@ -12,8 +12,7 @@
 #include <string.h>
 
 /*
- * Products of two tiles. An H200 was measured to do some 26,000 a millisecond: 20 ms of work between two looks at the
- * device.
+ * Products of two tiles between two waits. An H200 makes about 26,000 per millisecond, so this is about 20 ms of work.
  */
 #define PRODUCTS_AHEAD ((int64_t) 1 << 19)
 
@@ -21,8 +20,8 @@ struct GrFactor
 {
 	GrSession  *session;
 	Cholesky	plan;
-	void	   *memory;			/* of the device */
-	char	   *transfer;		/* results or weights on their way */
+	void	   *memory;			/* device memory */
+	char	   *transfer;		/* pageable host memory for results or weights on their way */
 	cudaStream_t stream;
 	int64_t		ahead;			/* tile products launched since the host last waited */
 };
@@ -33,7 +32,7 @@ triangle(int64_t n)
 	return n * (n + 1) / 2;
 }
 
-/* Counts the launch just made; waits if the host is too far ahead; polls. */
+/* Counts the launch just made, waits if the host is too far ahead, and polls. */
 static bool
 launched(GrFactor *factor, cudaError_t code, int64_t nproducts, const GrHost *host, GrError *err)
 {
@@ -50,7 +49,7 @@ launched(GrFactor *factor, cudaError_t code, int64_t nproducts, const GrHost *ho
 	return true;
 }
 
-/* The device memory and the stream. */
+/* Allocates device memory and host memory, and gets a stream. */
 static bool
 acquire(GrFactor *factor, const GrFactorJob *job, int64_t nentries, GrError *err)
 {
@@ -72,7 +71,7 @@ acquire(GrFactor *factor, const GrFactorJob *job, int64_t nentries, GrError *err
 					   "the solve needs %zu bytes of device memory, more than its limit of %zu", nbytes,
 					   job->memory_limit);
 	}
-	/* weights are the longest of the padded arrays that go up, and come down no more than the results */
+	/* weights are the longest padded array to be copied there; results are copied back */
 	factor->transfer = (char *) calloc(1, plan->results_nbytes + weights_nbytes);
 	if (factor->transfer == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "a solve");
@@ -86,8 +85,8 @@ acquire(GrFactor *factor, const GrFactorJob *job, int64_t nentries, GrError *err
 }
 
 /*
- * Copies to the device, through transfer where the array is shorter there than its padded place; fill: the byte that
- * pads it.
+ * Copies an array to the device. If it is shorter than its padded place there, it goes through transfer, padded with
+ * the byte fill.
  */
 static bool
 upload(GrFactor *factor, void *to, const void *from, size_t nbytes, size_t padded_nbytes, int fill, GrError *err)
@@ -103,12 +102,12 @@ upload(GrFactor *factor, void *to, const void *from, size_t nbytes, size_t padde
 	SESSION_CUDA(factor->session, err,
 				 cudaMemcpyAsync(to, source, padded_nbytes, cudaMemcpyHostToDevice, factor->stream),
 				 "copying a matrix to the device");
-	/* transfer is used again; and a caller's array is the caller's again */
+	/* transfer can then be used again, as can the caller's array */
 	SESSION_CUDA(factor->session, err, cudaStreamSynchronize(factor->stream), "copying a matrix to the device");
 	return true;
 }
 
-/* The matrix and what comes with it. */
+/* Copies the matrix and the other input, and launches load. */
 static bool
 load(GrFactor *factor, const GrFactorJob *job, int64_t first_entry, int64_t nentries, const GrHost *host, GrError *err)
 {
@@ -117,7 +116,7 @@ load(GrFactor *factor, const GrFactorJob *job, int64_t first_entry, int64_t nent
 	size_t		nterms = (size_t) plan->nterms;
 	size_t		matrix_nbytes = (size_t) nentries * sizeof(double);
 
-	/* first_bad starts as the greatest number; what lies between the results comes along with them, and is not read */
+	/* makes first_bad the greatest number; what lies between the results is also copied back, but not read */
 	SESSION_CUDA(factor->session, err, cudaMemsetAsync(plan->d, 0xff, plan->results_nbytes, factor->stream),
 				 "clearing device memory");
 	if (!upload(factor, plan->scale, job->scale, (nterms + 1) * sizeof(double), padded * sizeof(double), 0, err) ||
@@ -148,7 +147,7 @@ factorise(GrFactor *factor, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* where an array of the results lies once they are in transfer */
+/* Returns where an array of the results lies in transfer. */
 template <typename T>
 static const T *
 arrived(const GrFactor *factor, const T *array)
@@ -166,7 +165,7 @@ split(double *hi, double *lo, const double2 *from, int n)
 	}
 }
 
-/* Brings the results to where the job wants them. */
+/* Copies the results to the job's arrays. Fails with GR_OUT_OF_RANGE if an entry of the matrix is not finite. */
 static bool
 fetch(GrFactor *factor, const GrFactorJob *job, GrError *err)
 {
@@ -218,7 +217,7 @@ gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **fact
 		factorise(*factor, host, err) && fetch(*factor, job, err);
 }
 
-/* The result by rows of tiles, as many a launch as keep it short. */
+/* Computes the result by rows of tiles, in launches that are not too long. */
 static bool
 covariance(GrFactor *factor, double divisor, const GrHost *host, GrError *err)
 {
@@ -276,7 +275,7 @@ gr_cuda_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor, doub
 	return true;
 }
 
-/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
+/* Failures are ignored: a lost device takes its memory along. */
 void
 gr_cuda_factor_end(GrFactor *factor)
 {

@@ -1,19 +1,22 @@
 /*
- * weighted_gram.cu: how weighted Gram matrices are laid out and launched, and the sums over thread blocks.
+ * weighted_gram.cu: plans and launches weighted Gram matrices, and adds up the thread blocks' sums; see
+ * weighted_gram.cuh.
  *
- * Up to 64 columns a warp has the whole triangle and reads each row once. Up to 128 a thread block has, and above that
- * tiles of 96 or 128 columns square: reading two panels of 128 columns for 128 x 128 products is what the L2 cache can
- * feed the tensor cores with. Every split takes every nsplits-th piece of the rows, so that all tiles are at about the
- * same rows at any time and device memory is read once, whatever number of splits a tile has. The rest is dealing out:
- * tiles on the diagonal have a little more than half the work, hence splits of their own, and the number of splits of
- * either kind is what a greedy schedule finishes first with.
+ *    up to 64 columns      a warp owns the whole triangle and reads each row once
+ *    up to 128 columns     a thread block owns the triangle
+ *    more columns          thread blocks own square tiles of 96 or 128 columns
+ *
+ * Reading two panels of 128 columns for 128 x 128 products is what the L2 cache can feed the tensor cores with. Every
+ * split takes every nsplits-th part of the rows. All tiles are thus at about the same rows at any time, and device
+ * memory is read once, for any number of splits. Tiles on the diagonal have a little more than half the work, hence
+ * splits of their own; the numbers of splits of the two kinds are those with which a greedy schedule ends first.
  */
 #include "weighted_gram_tile.cuh"
 #include "device.cuh"
 
 #define REDUCE_NTHREADS 256
 
-/* What a reduction needs to find an entry */
+/* How a reduction finds an entry */
 typedef struct GramSums
 {
 	WeightedGramKind kind;
@@ -24,7 +27,10 @@ typedef struct GramSums
 	unsigned char place[36];
 } GramSums;
 
-/* Where entry (i, j) of a triangle in blocks of 16 x 16 lies among its warp's sums, and the lane that has it. */
+/*
+ * Returns the position of entry (i, j) of a triangle in blocks of 16 x 16 among its warp's sums, and sets *lane to the
+ * lane that has it.
+ */
 static __device__ inline int
 block_slot(int i, int j, int *lane)
 {
@@ -32,7 +38,10 @@ block_slot(int i, int j, int *lane)
 	return j % 2 * 4 + i % 2 * 2 + j / 2 % 2;
 }
 
-/* The first record of the tile that entry (i, j), i >= j, is in; offset: where in each. */
+/*
+ * Returns where the first record of the tile of entry (i, j), i >= j, begins, and sets *offset to the entry's place in
+ * each record.
+ */
 static __device__ inline int64_t
 find_entry(const GramSums &sums, int i, int j, int *offset, bool *diagonal)
 {
@@ -78,8 +87,8 @@ find_entry(const GramSums &sums, int i, int j, int *offset, bool *diagonal)
 }
 
 /*
- * Entry first + k of the packed triangle is column k of a thread block, NSLICES threads of which add up every
- * NSLICES-th record each; slices join one after another.
+ * Writes entries first + k of the packed triangle. Column k of a thread block has one entry, and NSLICES threads, each
+ * of which adds every NSLICES-th record; slices join one after another.
  */
 template <int NSLICES>
 static __global__ void
@@ -134,7 +143,7 @@ reduce_kernel(const __grid_constant__ GramSums sums, const double *__restrict__ 
 
 /* Planning and launching */
 
-/* The kernels of one number of groups, for rows that are plain or not, wide or not. */
+/* The kernels for n groups, for rows that are plain or not, and wide or not. */
 #define GRAM_FUNCTIONS(kernel, n) \
 	{(const void *) kernel<n, false, false>, (const void *) kernel<n, false, true>, \
 	 (const void *) kernel<n, true, false>, (const void *) kernel<n, true, true>}
@@ -173,14 +182,17 @@ count_stages(int nb, int shared_nbytes)
 	return n < TILE_NSTAGES_MAX ? n : TILE_NSTAGES_MAX;
 }
 
-/* Work of a tile on the diagonal, or off it, in squares of 16 x 8 that the busiest warps have */
+/* Returns the work of a tile on or off the diagonal, in squares of 16 x 8 of its busiest warps. */
 static double
 tile_work(int nb, bool diagonal)
 {
 	return diagonal ? 8.0 * gram_most(nb) : 2.0 * nb * nb;
 }
 
-/* When a greedy schedule on n multiprocessors ends: first noff jobs of off, then ndiagonal of diagonal. */
+/*
+ * Returns when a greedy schedule on n multiprocessors ends: first noff jobs of length off, then ndiagonal jobs of
+ * length diagonal.
+ */
 static double
 schedule_end(int n, int64_t noff, double off, int64_t ndiagonal, double diagonal)
 {
@@ -204,7 +216,7 @@ schedule_end(int n, int64_t noff, double off, int64_t ndiagonal, double diagonal
 	}
 }
 
-/* The numbers of splits that end first, as far as the budget goes; a few more want a real gain. */
+/* Chooses the numbers of splits that end first, within the budget. More splits must bring a real gain. */
 static void
 plan_splits(WeightedGramPlan *plan, size_t budget_nbytes)
 {
@@ -274,7 +286,7 @@ plan_tiles(WeightedGramPlan *plan, int shared_nbytes, size_t budget_nbytes)
 	plan_splits(plan, budget_nbytes);
 }
 
-/* One triangle a warp: sums of a thread block are joined before they are kept. */
+/* Plans one triangle per warp. The sums of a thread block are joined before they are kept. */
 static cudaError_t
 plan_triangle(WeightedGramPlan *plan, int shared_nbytes)
 {
@@ -335,7 +347,7 @@ gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 		: plan->kind == WEIGHTED_GRAM_RING ? 2.0 * (double) gr_triangle(plan->ngroups)
 		: (double) (gr_triangle(plan->ntiles) - plan->ntiles) * tile_work(plan->ngroups, false) +
 		plan->ntiles * tile_work(plan->ngroups, true);
-	/* 128 lanes is the most any multiprocessor has in single precision */
+	/* no multiprocessor has more than 128 single-precision lanes */
 	plan->row_s = 128.0 * nsquares /
 		(plan->nsms * (device.clock_khz > 0 ? device.clock_khz : 1e6) * 1e3 *
 		 (128.0 / (device.fp64_ratio > 0 ? device.fp64_ratio : 1)));
@@ -360,7 +372,7 @@ gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *ro
 	job.nstages = plan->nstages;
 	for (int d = 0; d < 2; d++)
 	{
-		/* splits of a few pieces at least, for joining the sums costs as much */
+		/* splits of at least a few stages each, as joining the sums costs as much */
 		const int64_t piece = d == 0 ? TILE_TEAM_NROWS : TILE_NLINES;
 		const int64_t most = (rows->nrows + 4 * piece - 1) / (4 * piece);
 
