@@ -293,6 +293,7 @@ sum_residuals(const T (&z)[E][P], const T (&ones)[E], T beta, T *buffer)
 	return add_partials<L::NPARTIALS>(buffer + min(lane, P) * L::STRIDE);
 }
 
+/* Runs iterations until they are done or the gradient passes the test. */
 template <typename T, int P, int NWARPS, int E>
 static __global__ void
 __launch_bounds__(32 * NWARPS, 1)
@@ -374,6 +375,7 @@ padded(int nfeatures)
 	return nfeatures <= 2 ? 2 : nfeatures <= 4 ? 4 : nfeatures <= 8 ? 8 : 16;
 }
 
+/* True if a shape has room for the rows, and registers for the features. */
 static bool
 shape_fits(int shape, int nfeatures, int64_t nrows, bool single)
 {

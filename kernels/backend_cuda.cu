@@ -354,6 +354,7 @@ cuda_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHos
 	return launchers[request->kind](sink, request, sums, host, err);
 }
 
+/* Begins the sink of derived rows, unless only counts are wanted, and derives them. */
 static bool
 cuda_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {

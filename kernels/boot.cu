@@ -88,6 +88,10 @@ make_stage(double *products, int64_t *keys, const int2 *entries, const double *q
 		keys[r] = r < nrows ? __double_as_longlong(q[(int64_t) r * q_pitch + nactive + 1]) : 0;
 }
 
+/*
+ * Adds rows to the products of 32 replicates per warp. blockIdx: split of the rows, slice of the replicates, part of
+ * the products.
+ */
 template <int NT, bool FLIPS>
 static __global__ void __launch_bounds__(32 * WARPS_MAX, 1)
 boot_sum_kernel(BootTerms terms, BootPlan plan, const double *q, int64_t nrows, double *partials)

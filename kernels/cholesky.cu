@@ -61,6 +61,7 @@ from_dd(GrDD v)
 	return make_double2(v.hi, v.lo);
 }
 
+/* sum -= a b, with the magnitude of the product. */
 static __device__ __forceinline__ void
 subtract_product(Sum &sum, double2 a, double2 b)
 {

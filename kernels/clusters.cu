@@ -33,6 +33,7 @@ blocks_of(int64_t n)
  * Keys
  */
 
+/* Finds the least and greatest keys: a thread takes every gridDim.x * NTHREADS-th row. */
 static __global__ void
 keys_kernel(const double *rows, int64_t nrows, int ncols, GrKeyCode code, ClusterKeys *keys)
 {
@@ -86,6 +87,7 @@ gr_cluster_keys_launch(const double *rows, int64_t nrows, GrRowShape shape, cons
 	return cudaGetLastError();
 }
 
+/* Writes rows' codes, numbers and parts; a thread has a row. */
 static __global__ void
 rows_kernel(ClusterTerms terms, GrKeyCode code, const double *rows, int64_t nrows, int64_t first,
 			ClusterEntries entries)
@@ -150,6 +152,7 @@ gr_cluster_sort_launch(ClusterEntries *entries, cudaStream_t stream)
  * Sums
  */
 
+/* Returns the row of a number. */
 static __device__ inline const double *
 find_row(const ClusterChunks &chunks, int64_t number, int ncols)
 {
@@ -405,6 +408,7 @@ gr_cluster_middle_launch(const ClusterSlice *slice, int ncols, int nsplits, doub
 	return cudaGetLastError();
 }
 
+/* Sums the splits' partials in their order; a thread has one number. */
 static __global__ void
 merge_kernel(const double2 *partials, int64_t n, int nsplits, double2 *result)
 {

@@ -73,6 +73,7 @@ find_nulls(const DerivePlan &plan, const double *row, bool passes)
 	return nulls;
 }
 
+/* Marks and counts rows; a thread block has a tile. */
 static __global__ void
 mark_kernel(DerivePlan plan, DeriveRows rows, uint32_t *marks, int64_t *counts, DeriveFound *found)
 {
@@ -354,6 +355,7 @@ totals_add(Totals a, Totals b)
 	return sum;
 }
 
+/* Returns the totals of one row. */
 static __device__ inline Totals
 totals_of(const DerivePlan &plan, const double *row, double error_of_theta)
 {
@@ -366,6 +368,7 @@ totals_of(const DerivePlan &plan, const double *row, double error_of_theta)
 			gr_dd(gr_log_constant(plan.rules, error_of_theta, y, weight))};
 }
 
+/* Adds the totals of a thread block's rows to its part. */
 static __global__ void __launch_bounds__(THREADS)
 totals_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, double *totals)
 {

@@ -10,6 +10,7 @@ static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static GrDeviceFacts known[GR_DEVICES_MAX];
 static bool is_known[GR_DEVICES_MAX];
 
+/* Queries the properties of a device. */
 static cudaError_t
 ask(int device, GrDeviceFacts *facts)
 {

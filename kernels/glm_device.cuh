@@ -208,6 +208,7 @@ add_product(Magnitude &sum, double coefficient, double x, double shift)
 	sum.sum += fabs(coefficient * (x - shift));
 }
 
+/* Adds two sums of a kind. */
 static __device__ inline double
 join(double a, double b)
 {
@@ -237,6 +238,7 @@ join(Magnitude a, Magnitude b)
 	return r;
 }
 
+/* Returns the value of the lane whose number differs by mask. */
 static __device__ inline double
 from_lane_xor(double value, int mask)
 {

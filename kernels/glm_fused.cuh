@@ -57,6 +57,7 @@ typedef struct FusedLane
 	double		exists;			/* 1; or 0 if the column of the last group is beyond the features */
 } FusedLane;
 
+/* Returns where a lane reads in a tile. */
 template <bool ROLES>
 static __device__ inline FusedLane
 fused_lane(const GlmFusedShape &shape, int lane, int ngroups)
@@ -321,6 +322,7 @@ fused_weigh(double eta, const double *response, GrRowShape shape, GrDistribution
 /* Threads of a thread block for which registers suffice */
 #define FUSED_NTHREADS(NG) ((NG) >= 3 ? 256 : 512)
 
+/* FAST or GRADIENT over all chunks. A warp takes every nwarps-th tile. */
 template <int NG, bool HESSIAN, bool ROLES>
 static __global__ void
 __launch_bounds__(FUSED_NTHREADS(NG), 1)

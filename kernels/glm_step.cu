@@ -23,6 +23,7 @@
 
 /* Weights, row by row */
 
+/* Computes rows' weights and residuals, and the heads. A warp takes every nwarps-th tile. */
 template <bool ROLES>
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
@@ -368,6 +369,7 @@ gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind)
 		(kind == GR_PASS_GRADIENT && (plan->fused_nwarps > 0 || plan->wide_ncolumns > 0));
 }
 
+/* Launches wide_kernel(). weights: NULL, or weights and residuals to be written. */
 static cudaError_t
 wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double2 *weights, double *records,
 			cudaStream_t stream)

@@ -144,6 +144,7 @@ wide_join(const double (&parts)[R], WideWarp *warps, int buffer)
 	return eta;
 }
 
+/* Adds R rows to the sums over the thread's features. */
 template <int K, int R>
 static __device__ inline void
 wide_column_sums(FusedSums<K> &sums, const double (&z)[R][K], const double2 *weights)
@@ -202,6 +203,7 @@ wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
 	fused_row_record<K, false>(record, sums, nterms, warp_sum(nrows), lane);
 }
 
+/* Returns the thread's features. */
 template <int K>
 static __device__ inline WideColumns<K>
 wide_columns(const double *__restrict__ betas, const double *__restrict__ shifts, int nfeatures)
@@ -249,6 +251,10 @@ wide_row_sums(FusedSums<K> &sums, double &nrows, const Weight &weight, double y,
 		fused_flush(sums);
 }
 
+/*
+ * GRADIENT over all chunks. A thread block takes every gridDim.x-th group of R rows. out: NULL, or weights and
+ * residuals.
+ */
 template <int K, int R, bool ROLES>
 static __global__ void
 __launch_bounds__(K == 2 ? 32 : WIDE_NTHREADS, K == 2 ? 15 : R == 4 && K == 4 ? 2 : 1)

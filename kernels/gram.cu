@@ -62,6 +62,7 @@ typedef struct Panels
 	int			count[2];
 } Panels;
 
+/* Returns the columns of z that the thread block stages. */
 static __device__ inline Panels
 block_panels(const GramShape &shape, int micro)
 {
@@ -97,6 +98,7 @@ typedef struct Owner
 	int			slice;			/* nslices: the thread owns nothing */
 } Owner;
 
+/* Returns what the thread owns. */
 static __device__ inline Owner
 thread_owner(const GramShape &shape, int micro)
 {
@@ -401,6 +403,7 @@ plan_triangle(GramPlan *plan)
 	plan->min_rows_per_split = micro == 2 ? 16 * shape->nslices : 32;
 }
 
+/* Plans squares: their number and the rows of a stage. */
 static void
 plan_squares(GramPlan *plan)
 {

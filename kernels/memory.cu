@@ -99,6 +99,7 @@ count(const Block *blocks)
  * Memory
  */
 
+/* Returns the size of the block that holds nbytes. */
 static size_t
 rounded(size_t nbytes)
 {

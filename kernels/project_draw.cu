@@ -56,6 +56,7 @@ count_nonzeros(const GrDraw &draw, bool last, GrPhilox first)
 	return n;
 }
 
+/* Returns the stratum of the thread in thread block number block of all. */
 static __device__ inline Stratum
 thread_stratum(const GrDraw &draw, int64_t nstrata, int64_t block)
 {
@@ -74,6 +75,7 @@ thread_stratum(const GrDraw &draw, int64_t nstrata, int64_t block)
 	return s;
 }
 
+/* Counts the nonzeros of each thread block's strata. */
 static __global__ void
 __launch_bounds__(DRAW_NTHREADS)
 count_kernel(const __grid_constant__ GrDraw draw, int64_t nstrata, int64_t first_block, int64_t *__restrict__ counts)
@@ -103,6 +105,7 @@ draw_in_place(const GrDraw *draw, const Stratum &s, Key *keys, uint32_t *values)
 	}
 }
 
+/* Draws the nonzeros of each thread block's strata, from counts[block] on. */
 template <typename Key>
 static __global__ void
 __launch_bounds__(DRAW_NTHREADS)
@@ -181,6 +184,7 @@ fill_kernel(uint64_t seed, int32_t k, int64_t dim, int64_t first, int64_t end, u
 	}
 }
 
+/* p = 1: writes where rows start. */
 static __global__ void
 fill_rows_kernel(int32_t k, int64_t dim, int64_t *__restrict__ row_start)
 {
@@ -246,6 +250,7 @@ gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64
 	return cudaGetLastError();
 }
 
+/* Sorts pairs with keys of one type. */
 template <typename Key>
 static cudaError_t
 sort_pairs(const ProjectDrawing *drawing, int64_t nnonzeros, ProjectSort *sort, cudaStream_t stream)

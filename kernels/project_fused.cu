@@ -96,6 +96,7 @@ load_part(Part &part, const float *__restrict__ x, int nvectors, int dim, int fi
 	}
 }
 
+/* Stores a part transposed. */
 static __device__ inline void
 store_part(const Part &part, float *buffer)
 {
@@ -125,6 +126,7 @@ load_values(uint2 pair, const float *staged, unsigned lane_base)
 	return values;
 }
 
+/* Adds an entry's values, with its sign, to the lane's two sums; the second conversion is done by integers. */
 static __device__ inline void
 add_entry(double (&sum)[2], uint32_t entry, const float (&value)[2])
 {
@@ -144,6 +146,7 @@ typedef struct Cursor
 	uint2		ahead;
 } Cursor;
 
+/* Opens a program at pair at. */
 static __device__ inline void
 cursor_open(Cursor &cursor, uint32_t at, const uint2 *__restrict__ program)
 {
@@ -193,6 +196,7 @@ walk_rows(double (&sums)[R][2], int first, int end, uint32_t bound, Cursor &curs
 	}
 }
 
+/* Scales and writes a warp's sums. */
 template <int R>
 static __device__ inline void
 write_sums(const double (&sums)[R][2], int64_t first_vector, int64_t nvectors, int first_row, int k, double scale,

@@ -253,6 +253,7 @@ count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
 		gr_fail(err, GR_DEVICE_FAILED, 0, "the device counted %lld nonzeros", (long long) *nnonzeros);
 }
 
+/* Draws the nonzeros as pairs of row and column. */
 static bool
 draw_pairs(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 {
@@ -342,6 +343,7 @@ draw_dense(Drawing *d, GrError *err)
 	return true;
 }
 
+/* Draws S into memory that is checked first. */
 static bool
 draw_matrix(const ProjectRequest *request, ProjectKept *s, GrError *err)
 {

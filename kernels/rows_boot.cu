@@ -34,6 +34,7 @@ typedef struct BootRun
 	double	   *host_memory;	/* arguments on their way there, then sums on their way back */
 } BootRun;
 
+/* Chooses the rows per launch, and allocates the memory of a pass. */
 static bool
 allocate(BootRun *run, GrError *err)
 {
@@ -117,6 +118,7 @@ send_arguments(BootRun *run, GrError *err)
 	return true;
 }
 
+/* Adds the rows of a chunk to the partial sums. */
 static bool
 sum_chunk(BootRun *run, const RowsChunk *chunk, GrError *err)
 {

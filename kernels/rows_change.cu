@@ -44,6 +44,7 @@ change_narrow_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged
 		x[changed[k]] = gr_basis_feature(coef + (int64_t) k * gr_nterms(shape.nfeatures), x, changed[k]);
 }
 
+/* Changes wide rows, a warp per row. */
 static __global__ void
 change_wide_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, const int *changed, const double *coef)
 {

@@ -89,7 +89,7 @@ send(ClusterRun *run, void *device, const void *memory, size_t nbytes, GrError *
 	return true;
 }
 
-/* Copies from the device after waiting for all launches, and asks the host. Returns false if the host asked to stop. */
+/* Copies from the device after waiting for all launches, and asks the host. Returns false if canceled. */
 static bool
 fetch(ClusterRun *run, void *memory, const void *device, size_t nbytes, GrError *err)
 {

@@ -81,6 +81,7 @@ fail_memory(RowsSink *rows, size_t nbytes, size_t nbytes_free, GrError *err)
 				   rows->nbytes + nbytes, rows->nbytes + nbytes_free);
 }
 
+/* Allocates device memory for the sink, and counts it. */
 static bool
 allocate(RowsSink *rows, double **memory, size_t nbytes, const char *what, GrError *err)
 {

@@ -362,6 +362,7 @@ fail_row(Deriving *run, int64_t row, GrError *err)
 	return false;
 }
 
+/* Computes the totals of the derived rows, if the family has any. */
 static bool
 add_totals(Deriving *run, GrRowTotals *totals, GrError *err)
 {
@@ -389,6 +390,7 @@ add_totals(Deriving *run, GrRowTotals *totals, GrError *err)
 	return true;
 }
 
+/* Derives the rows, all at once if possible, and sets the counts. */
 static bool
 derive(Deriving *run, GrDeriveCounts *counts, GrError *err)
 {

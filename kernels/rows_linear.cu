@@ -52,6 +52,7 @@ typedef struct Made
 	double		constant;
 } Made;
 
+/* Returns how column i of EXACT's rows follows from (1, x, y). */
 static Made
 made_of(bool logistic, int nfeatures, int64_t i)
 {
@@ -151,6 +152,7 @@ fetch(RowsSink *rows, const double *from, double *to, int64_t n, GrError *err)
 	return true;
 }
 
+/* Sums all chunks into the partials, and polls the host. */
 static bool
 sum_chunks(RowsSink *rows, const GramPlan *plan, const double *shift, const GrHost *host, GrError *err)
 {

@@ -116,6 +116,7 @@ read_event(const SendGroup *group)
 	return group->several ? group->read : group->end;
 }
 
+/* Closes the open group, if it has sends. */
 static bool
 close_group(Sends *sends, GrError *err)
 {

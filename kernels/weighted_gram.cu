@@ -174,6 +174,7 @@ stage_nbytes(int nb)
 	return sizeof(double) * (size_t) (TILE_NLINES * staged_ld(nb) + TILE_NLINES);
 }
 
+/* Returns how many stages of a tile of nb groups fit shared memory. */
 static int
 count_stages(int nb, int shared_nbytes)
 {
@@ -248,6 +249,7 @@ plan_splits(WeightedGramPlan *plan, size_t budget_nbytes)
 		}
 }
 
+/* Plans tiles: their size, the stages, and the splits. */
 static void
 plan_tiles(WeightedGramPlan *plan, int shared_nbytes, size_t budget_nbytes)
 {

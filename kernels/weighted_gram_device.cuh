@@ -153,6 +153,7 @@ register_nsteps(int ng)
 	return ng <= 2 ? 4 : 2;
 }
 
+/* Adds 8 rows to a warp's squares of a triangle. x: rows of B, ax: rows of A. */
 template <int NG>
 static __device__ inline void
 multiply_squares(double (&sums)[count_squares(NG)][4], const double (&x)[2][NG], const double (&ax)[2][NG])
@@ -207,6 +208,7 @@ register_read(double (&x)[N][NG], double (&w)[N], const WeightedGramRows &from, 
 /* Threads of a thread block; two thread blocks per multiprocessor if registers suffice. */
 #define REGISTER_NTHREADS 512
 
+/* Adds rows to the triangle of up to 32 columns. A warp takes 4 N rows at a time. */
 template <int NG, bool PLAIN>
 static __global__ void
 __launch_bounds__(REGISTER_NTHREADS, NG == 1 ? 2 : 1)
@@ -345,6 +347,7 @@ ring_copy(const GramJob &job, double *staged, double *weights, int64_t first, in
 	copy_commit();
 }
 
+/* Adds rows to the triangle of up to 64 columns. A warp takes RING_NROWS rows at a time. */
 template <int NB, bool PLAIN, bool WIDE>
 static __global__ void
 __launch_bounds__(256, 1)

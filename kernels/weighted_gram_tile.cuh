@@ -51,6 +51,7 @@ gram_mask(int nb, int role)
 	return mask;
 }
 
+/* Returns the number of bits in mask. */
 static __host__ __device__ constexpr int
 gram_count(uint64_t mask)
 {
@@ -245,6 +246,7 @@ typedef struct TileAt
 	double	   *record;
 } TileAt;
 
+/* Returns the thread block's tile and split. */
 static __device__ inline TileAt
 tile_at(const GramJob &job, double *partials)
 {
@@ -386,6 +388,7 @@ tile_diagonal(const GramJob &job, const TileAt &at, TileStage<NB> *stages, const
 			at.record[k * 128 + threadIdx.x] += part.sums[k / 8][k / 4 % 2][k % 4] + other[k * 128];
 }
 
+/* Adds rows to the tiles of a triangle. A thread block has one tile of one split. */
 template <int NB, bool PLAIN, bool WIDE>
 static __global__ void
 __launch_bounds__(TILE_NTHREADS, 1)

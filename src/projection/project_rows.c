@@ -71,6 +71,7 @@ typedef struct ProjectReceiver
 	int			filling;		/* batch that takes rows; batches before it, cyclically, wait */
 } ProjectReceiver;
 
+/* Puts one row into the tuplestore; projected NULL: without a projection. */
 static void
 put_row(ProjectReceiver *receiver, Datum id, bool id_is_null, const float *projected)
 {
@@ -129,6 +130,7 @@ submit_batch(ProjectReceiver *receiver)
 	receiver->block = gr_projector_block(receiver->projector, &receiver->capacity);
 }
 
+/* Begins a projection of vectors of dim elements, and makes its batches. */
 static void
 begin_batches(ProjectReceiver *receiver, int64 dim)
 {

@@ -45,6 +45,7 @@ gr_level_find(const GrLevels *levels, const char *bytes, int nbytes)
 	return levels->n == 0 ? -1 : levels->slots[slot_of(levels, bytes, nbytes)] - 1;
 }
 
+/* Doubles the slots and moves all levels. */
 static bool
 grow(GrLevels *levels, GrMemory memory)
 {
@@ -117,6 +118,7 @@ put_string(GrWriter *w, GrString string)
 #define AS_NUMBER 1
 #define AS_FACTOR 2
 
+/* Returns how the terms of formula use a column. */
 static int
 uses_of(const GrFormula *formula, int column)
 {
@@ -552,6 +554,7 @@ expand_term(const GrDesignTerm *term, const double *values, double *into)
 	}
 }
 
+/* Computes the products of a term in double-double, in place, as expand_term() does. */
 static void
 expand_pairs(const GrDesignTerm *term, const double *values, double *hi, double *lo)
 {
@@ -581,6 +584,7 @@ expand_pairs(const GrDesignTerm *term, const double *values, double *hi, double 
 	}
 }
 
+/* Computes a term's features, without multiplications if it has one part that needs none. */
 static inline void
 expand_any(const GrDesignTerm *term, const double *values, double *into)
 {

@@ -26,7 +26,7 @@ extern bool gr_design_moves(const GrDesign *design, GrMemory memory, GrTermMoves
 
 /*
  * Converts gram, over a design's centered features, to the terms of plain powers, about 0. The sums lose their good
- * conditioning. Returns false if the host asked to stop.
+ * conditioning. Returns false if canceled.
  */
 extern bool gr_gram_move(GrGram *gram, const GrTermMoves *moves, GrPoll *poll);
 

@@ -102,6 +102,7 @@ is_image(double number, int ndigits, char *text)
 	return strtod(text, NULL) == number;
 }
 
+/* gr_filter_order() for decimals. */
 static GrFilterOrder
 order_of_decimal(const GrFilterColumn *column, const Decimal *constant, double rounded)
 {

@@ -69,6 +69,7 @@ fail(Reader *r, GrFormulaFault fault)
 	return fail_at(r, fault, r->token.at, r->token.nbytes);
 }
 
+/* Counts work. Fails if the host asked to stop. */
 static bool
 polled(Reader *r, int64_t work)
 {
@@ -446,6 +447,7 @@ read_power(Reader *r, int left)
 	return true;
 }
 
+/* Reads a name, a call, or `.` or brackets with an optional degree. */
 static bool
 read_atom(Reader *r)
 {

@@ -263,6 +263,7 @@ is_keyword(const Reader *r)
  * Steps
  */
 
+/* Appends a step. Fails if there are too many, or the stack is too deep. */
 static bool
 put(Reader *r, GrFilterOp op, int column, double value)
 {
@@ -565,6 +566,7 @@ read_reversed(Reader *r)
 	return find_column(r, &column) && put_comparison(r, &name, column, op, &constant, false);
 }
 
+/* Reads a test, with its NOTs. */
 static bool
 read_test(Reader *r)
 {

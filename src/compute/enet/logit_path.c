@@ -249,6 +249,7 @@ penalty_of(const GrLogitPath *path, const double *b)
 	return sum == 0 ? 0 : path->lambda * path->weights * sum;
 }
 
+/* Returns the share of the null deviance that is explained at the anchor. */
 static double
 explained(const GrLogitPath *path)
 {
@@ -410,6 +411,7 @@ move_to_mean(GrLogitPath *path)
 	path->deviance -= 2 * path->weights * explained;
 }
 
+/* Takes a pass at 0: asks for another one about a shift, or begins the path. */
 static bool
 take_first(GrLogitPath *path, const GrHost *host, GrError *err)
 {

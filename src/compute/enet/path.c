@@ -35,6 +35,7 @@
 
 #define NVECTORS 15				/* double-double vectors of p + 2 entries, padded with zeros */
 
+/* Returns the square root in double-double, or 0 for numbers that are not positive. */
 static GrDD
 square_root(GrDD a)
 {
@@ -282,6 +283,7 @@ set_penalties(GrPath *path, double lambda)
 		gr_path_multiply(path->penalty2, unit2, gr_dd_mul_d(gr_two_sum(1, -path->alpha), lambda), path->p);
 }
 
+/* Finds the minimum at a scaled lambda. */
 static bool
 go_to(GrPath *path, double lambda, GrError *err)
 {

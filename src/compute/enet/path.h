@@ -209,19 +209,19 @@ extern void gr_path_make_rows(GrPath *path, const int *features, int n);
 /* Returns the product, an entry of C, of two features with slots. */
 extern GrDD gr_path_product(const GrPath *path, int i, int j);
 
-/* Computes the gradients of active features at the present coefficients. Returns false if the host asked to stop. */
+/* Computes the gradients of active features at the present coefficients. Returns false if canceled. */
 extern bool gr_path_evaluate(GrPath *path);
 
 /*
  * Computes the gradients of inactive features in float8: the error is about nslots roundings of the terms' sizes.
- * Returns false if the host asked to stop.
+ * Returns false if canceled.
  */
 extern bool gr_path_approximate(GrPath *path);
 
 /* Computes the gradient of inactive feature j in double-double. */
 extern void gr_path_make_exact(GrPath *path, int j);
 
-/* Computes the gradients of all features in double-double. Returns false if the host asked to stop. */
+/* Computes the gradients of all features in double-double. Returns false if canceled. */
 extern bool gr_path_make_all_exact(GrPath *path);
 
 /* The factor in double-double (path_factor.c) */
@@ -242,8 +242,7 @@ extern void gr_factor_solve(const GrPathFactor *factor, GrDDConstVector r, GrDDV
 extern void gr_factor_solve_back(const GrPathFactor *factor, GrDDVector x);
 
 /*
- * Factors the active set again (path_active.c), after its penalties on squares have changed. Returns false if the
- * host asked to stop.
+ * Factors the active set again (path_active.c), after its penalties on squares have changed. Returns false if canceled.
  */
 extern bool gr_path_factor_again(GrPath *path);
 

@@ -117,7 +117,7 @@ settle(GrPath *path)
 	}
 }
 
-/* Computes the gradients and residuals of active features again. Returns false if the host asked to stop. */
+/* Computes the gradients and residuals of active features again. Returns false if canceled. */
 static bool
 refresh(GrPath *path)
 {
@@ -133,6 +133,7 @@ refresh(GrPath *path)
  * Entering and leaving
  */
 
+/* Appends feature j to the active set, with its residual. */
 static void
 make_active(GrPath *path, int j)
 {
@@ -193,9 +194,7 @@ enter_quickly(GrPath *path, const int *features, int n)
 	return n;
 }
 
-/*
- * Factors the active set in double-double. Collinear features leave the set. Returns false if the host asked to stop.
- */
+/* Factors the active set in double-double. Collinear features leave the set. Returns false if canceled. */
 static bool
 factor_exactly(GrPath *path)
 {
@@ -271,7 +270,7 @@ leave(GrPath *path, int k)
 
 /* Steps */
 
-/* Solves for the step that meets the conditions of the active set. Returns false if the host asked to stop. */
+/* Solves for the step that meets the conditions of the active set. Returns false if canceled. */
 static bool
 solve(GrPath *path)
 {
@@ -387,7 +386,7 @@ has_residual(const GrPath *path)
 	return false;
 }
 
-/* Solves for the active set, removing coefficients that reach 0. Returns false if the host asked to stop. */
+/* Solves for the active set, removing coefficients that reach 0. Returns false if canceled. */
 static bool
 descend(GrPath *path)
 {
@@ -492,10 +491,7 @@ exchange(GrPath *path, int j)
 	return true;
 }
 
-/*
- * Lets collinear feature j enter in exchange for others, or skips it at this lambda. Returns false if the host asked to
- * stop.
- */
+/* Lets collinear feature j enter in exchange for others, or skips it at this lambda. Returns false if canceled. */
 static bool
 enter_collinear(GrPath *path, int j)
 {
@@ -524,7 +520,7 @@ make_exact(GrPath *path, const int *features, int n)
 
 /*
  * Lets the first n features of entering enter. *any becomes true if one entered, by exchange or not. Returns false if
- * the host asked to stop.
+ * canceled.
  */
 static bool
 enter_listed(GrPath *path, int n, bool *any)
@@ -604,8 +600,7 @@ choose_exactly(GrPath *path, int n, double error)
 
 /*
  * Lets the features enter whose gradients exceed their penalties. *any: true if there were some. While the conditions
- * of active features are not met to rounding, only features with a much larger excess enter. Returns false if the host
- * asked to stop.
+ * of active features are not met to rounding, only features with a much larger excess enter. Returns false if canceled.
  */
 static bool
 enter_violators(GrPath *path, bool *any)
@@ -674,8 +669,8 @@ gr_path_minimise(GrPath *path, GrError *err)
 }
 
 /*
- * Appends the first n features of entering to an empty active set; collinear features stay out. Returns false if the
- * host asked to stop.
+ * Appends the first n features of entering to an empty active set; collinear features stay out. Returns false if
+ * canceled.
  */
 static bool
 begin_with(GrPath *path, int n)

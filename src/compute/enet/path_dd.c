@@ -25,6 +25,7 @@ subtract_term(double *hi, double *lo, double a_hi, double a_lo, GrDD x)
 	*lo += s.lo + rest;
 }
 
+/* (hi, lo) -= four rows times their factors, for k < length. */
 VERSIONS static void
 subtract_four(double *restrict hi, double *restrict lo, const GrDDConstVector *rows, const GrDD *x, int64_t length)
 {

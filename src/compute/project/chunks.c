@@ -28,6 +28,7 @@ typedef struct Drawn
 	size_t		capacity;
 } Drawn;
 
+/* Makes room for n entries. */
 static bool
 reserve(Drawn *drawn, size_t n, GrError *err)
 {
@@ -301,6 +302,7 @@ load_columns(const Batch *batch, int64_t first, int32_t ncols)
 	}
 }
 
+/* Adds a chunk of S that is kept. */
 static bool
 apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_t ncols, GrError *err)
 {

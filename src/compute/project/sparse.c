@@ -221,6 +221,7 @@ flush_row(const Scatter *scatter, uint32_t row)
 	scatter->to[row] = 0.0;
 }
 
+/* Uses n entries of 16 bits. */
 static inline void
 scatter_narrow(const Scatter *scatter, const uint16_t *entries, int n)
 {
@@ -243,6 +244,7 @@ scatter_narrow(const Scatter *scatter, const uint16_t *entries, int n)
 	}
 }
 
+/* Uses n entries of 32 bits. */
 static inline void
 scatter_wide(const Scatter *scatter, const uint32_t *entries, int n)
 {
@@ -311,6 +313,7 @@ draw_column(GrProjection *projection, int64_t j, const Scatter *scatter, Slot *s
 	return true;
 }
 
+/* Adds column j, from the table or drawn. */
 static bool
 use_column(GrProjection *projection, int64_t j, const Scatter *scatter, const GrHost *host, GrError *err)
 {
@@ -468,6 +471,7 @@ add_run(Sparse *sparse, int64_t from, int64_t end, GrError *err)
 	return flush_all(sparse, err);
 }
 
+/* Adds all columns, chunk by chunk. */
 static bool
 add_runs(Sparse *sparse, GrError *err)
 {

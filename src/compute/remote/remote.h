@@ -159,7 +159,7 @@ typedef struct GrRemoteClient
 	 */
 	int			(*lease) (struct GrRemoteClient *client, size_t nbytes);
 	void		(*end_lease) (struct GrRemoteClient *client, int area);
-	void	   *owner;			/* for the callbacks */
+	void	   *owner;			/* the owner's, for the callbacks */
 } GrRemoteClient;
 
 /*
@@ -246,10 +246,10 @@ typedef struct GrRemoteStored
 {
 	GrSink	   *sink;
 	int			ncolumns;
-	void	   *owner;			/* for the store */
+	void	   *owner;			/* the store's own */
 } GrRemoteStored;
 
-/* Where rows stay that outlive their client, for all clients. Several threads may call each function at once. */
+/* Store of rows that outlive their client, shared by all clients. Several threads may call each function at once. */
 typedef struct GrRemoteStore
 {
 	GrSession  *session;		/* session for sinks that stay; NULL on the CPU */

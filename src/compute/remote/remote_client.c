@@ -284,6 +284,7 @@ remote_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sin
 	return gr_remote_ask(client, GR_REMOTE_BEGIN, (*sink)->object.number, 0, options->host, err);
 }
 
+/* Posts a SEND of rows that lie at `at` in an area. */
 static bool
 post_rows(GrSink *sink, int area, const char *at, int64_t nrows, bool counts, GrError *err)
 {

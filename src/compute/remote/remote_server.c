@@ -150,6 +150,7 @@ admit_rows(GrRemoteServer *server, GrServed *served, int64_t nrows, GrError *err
 		admit_bytes(server, served, more, 0, NULL, err);
 }
 
+/* Sends rows to the backend's sink. Rows that do not complete a call of the client's are waited for. */
 static bool
 send_rows(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 {
@@ -235,6 +236,7 @@ gather_sums(GrRemoteServer *server, GrServed *served, int64_t nsums, GrError *er
 	return false;
 }
 
+/* Gives the client the sums that fit the bulk area: all, or a part of those gathered before. */
 static bool
 finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 {

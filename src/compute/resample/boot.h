@@ -86,9 +86,9 @@ extern int	gr_boot_factor(const double *triangle, int nterms, double *factor);
 extern int	gr_boot_reps_a_pass(int nactive, int nreps, size_t nbytes);
 
 /*
- * Makes the pass on the CPU, adding nrows rows to sums. Returns false if the host asked to stop. The result depends on
- * the rows, on how they are split over calls, and on whether the processor has fused operations. scratch:
- * gr_boot_scratch_nbytes() bytes, aligned as float8.
+ * Makes the pass on the CPU, adding nrows rows to sums. Returns false if canceled. The result depends on the rows, on
+ * how they are split over calls, and on whether the processor has fused operations. scratch: gr_boot_scratch_nbytes()
+ * bytes, aligned as float8.
  */
 extern bool gr_boot_add(const GrBootPass *pass, double *sums, const double *rows, int64_t nrows, void *scratch,
 						const GrHost *host);

@@ -8,6 +8,7 @@
 #include "compute/base/dd.h"
 #include "compute/dist/inference.h"
 
+/* Returns the quantile of p. Sets *extreme if it is the least or the greatest replicate, or would lie beyond. */
 static double
 quantile_of(const double *replicates, int n, double p, bool *extreme)
 {

@@ -310,7 +310,7 @@ set_replicate(GrWild *wild, int64_t r, double d0, double d1, double s0, double s
 
 /*
  * Computes replicate r with S summed directly. digits: weight numbers, GR_WILD_DRAWS apart per cluster; NULL: weights
- * are drawn. Returns false if the host asked to stop.
+ * are drawn. Returns false if canceled.
  */
 static bool
 sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll *poll)
@@ -362,7 +362,7 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 	return true;
 }
 
-/* Computes a block of replicates of few clusters directly. Returns false if the host asked to stop. */
+/* Computes a block of replicates of few clusters directly. Returns false if canceled. */
 static bool
 run_directly(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 {
@@ -468,7 +468,7 @@ dot(const double *a, const double *b, int n)
 	return sum;
 }
 
-/* Computes replicate r from its sums. Returns false if the host asked to stop. */
+/* Computes replicate r from its sums. Returns false if canceled. */
 static bool
 finish_replicate(GrWild *wild, Work *work, const double *sums, int64_t r, GrPoll *poll)
 {
@@ -496,7 +496,7 @@ finish_replicate(GrWild *wild, Work *work, const double *sums, int64_t r, GrPoll
 	return true;
 }
 
-/* Computes a block of replicates by tables. Returns false if the host asked to stop. */
+/* Computes a block of replicates by tables. Returns false if canceled. */
 static bool
 run_by_tables(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 {
@@ -519,10 +519,7 @@ run_by_tables(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 	return true;
 }
 
-/*
- * Computes what all replicates share: W, sums of squares and products, and of u u'. Returns false if the host asked to
- * stop.
- */
+/* Computes what all replicates share: W, sums of squares and products, and of u u'. Returns false if canceled. */
 static bool
 sum_clusters(GrWild *wild, Work *work, GrPoll *poll)
 {

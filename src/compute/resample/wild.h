@@ -87,7 +87,7 @@ extern double gr_wild_p_value(const GrWild *wild, double theta);
  * Finds the limit, as a theta, of the nulls that are not rejected at alpha, above 0 (sign 1) or below 0 (sign -1). From
  * 0 on, growing steps that begin at half of scale (> 0, the standard error as a theta) search for the first p that is
  * not above alpha; bisection then finds the limit to 2^-40 of the step. *limit is infinite if there is none within a
- * million times scale. Returns false if the host asked to stop.
+ * million times scale. Returns false if canceled.
  */
 extern bool gr_wild_limit(const GrWild *wild, double alpha, int sign, double scale, double *limit, const GrHost *host);
 
