@@ -1,5 +1,6 @@
 /*
- * portable.h: attributes of functions that are compiled both for the host and for a device.
+ * portable.h: attributes of functions that are compiled both for the host and for a device, such as those of dd.h,
+ * row.h and the draws of random numbers.
  */
 #ifndef GPUREG_PORTABLE_H
 #define GPUREG_PORTABLE_H

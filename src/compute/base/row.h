@@ -1,6 +1,6 @@
 /*
- * row.h: layout of a row in memory, and the numbers of terms and entries that follow from its features. No other file
- * adds 1 to a number of features.
+ * row.h: layout of a row in memory, and the numbers of terms and entries that follow from its features.
+ * Everything that reads or writes rows includes it; no other file adds 1 to a number of features.
  *
  * A row holds, in this order, without gaps:
  *

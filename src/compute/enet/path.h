@@ -198,7 +198,7 @@ extern double gr_path_rss(const GrGram *gram, bool intercept, const double *coef
  */
 extern double gr_path_least_pivot(const GrPath *path);
 
-/* Between path.c, path_rows.c and path_active.c */
+/* Shared by path.c, path_rows.c and path_active.c */
 
 /* Slots per panel of GrPath.columns; a multiple of 8. */
 #define GR_PATH_PANEL 128

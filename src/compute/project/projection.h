@@ -25,7 +25,7 @@ extern "C" {
  */
 typedef struct GrProjection GrProjection;
 
-/* Recently used projections; the least recently used ones are freed first. */
+/* Cache of recently used projections; the least recently used ones are freed first. */
 typedef struct GrProjectionCache GrProjectionCache;
 
 /*
