@@ -592,8 +592,8 @@ put_inverse(const Cholesky &c, int64_t a, int64_t b, const Sum &sum, double divi
 		return;
 
 	/*
-	 * sum holds what was subtracted. It is scaled one factor at a time, so each product is in range if the result is. +
-	 * 0.0 turns -0 into 0.
+	 * sum holds what was subtracted. It is scaled one factor at a time, so each product is in range if the result is.
+	 * Adding 0.0 turns -0 into 0.
 	 */
 	double		v = -gr_dd_to_double(settle(sum, c.noise)) * c.scale[a] / divisor * c.scale[b] / divisor + 0.0;
 

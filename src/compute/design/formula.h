@@ -74,7 +74,7 @@ typedef struct GrVariable
 typedef struct GrFormulaTerm
 {
 	uint16_t	variable[GR_FORMULA_ORDER_MAX];
-	uint8_t		dummies;		/* bit i: factor i has a feature for every level, not for all but the first */
+	uint8_t		dummies;		/* bit i: variable i is a factor with a feature for every level */
 } GrFormulaTerm;
 
 typedef struct GrFormula
