@@ -63,10 +63,7 @@ log2_of(int n)
 	return n <= 1 ? 0 : 1 + log2_of(n / 2);
 }
 
-/*
- * How a shape reduces sums. Fewer lane bits by shuffles mean more sums to add after the barrier; the choice was
- * measured.
- */
+/* How a shape reduces sums. Fewer lane bits by shuffles leave more sums after the barrier. Measured. */
 template <typename T, int P, int NWARPS>
 struct Layout
 {
@@ -90,10 +87,7 @@ struct Layout
 	}
 };
 
-/*
- * Returns 1 / (1 + 2^m), or 0 if 2^m overflows. The two instructions' errors are at most 2 and 1 units in the last
- * place.
- */
+/* Returns 1 / (1 + 2^m), or 0 on overflow. The instructions' errors are at most 2 and 1 ulp. */
 static __device__ inline float
 tail_probability(float m)
 {

@@ -88,10 +88,7 @@ make_stage(double *products, int64_t *keys, const int2 *entries, const double *q
 		keys[r] = r < nrows ? __double_as_longlong(q[(int64_t) r * q_pitch + nactive + 1]) : 0;
 }
 
-/*
- * Adds rows to the products of 32 replicates per warp. blockIdx: split of the rows, slice of the replicates, part of
- * the products.
- */
+/* Adds rows to 32 replicates' products per warp. blockIdx: split of rows, slice of replicates, part of products. */
 template <int NT, bool FLIPS>
 static __global__ void __launch_bounds__(32 * WARPS_MAX, 1)
 boot_sum_kernel(BootTerms terms, BootPlan plan, const double *q, int64_t nrows, double *partials)
@@ -174,10 +171,7 @@ boot_merge_kernel(BootPlan plan, int nreps, const double *partials, double *sums
 	sums[at] = sum;
 }
 
-/*
- * Sums squares and cubes of influence values. A thread block has one line of influence and every nsplits-th part of the
- * rows.
- */
+/* Sums squares and cubes of influence values; a thread block has a line of influence and a split of the rows. */
 static __global__ void
 boot_influence_kernel(BootTerms terms, int pitch, const double *q, int64_t nrows, double *partials)
 {

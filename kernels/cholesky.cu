@@ -367,10 +367,7 @@ panel_kernel(Cholesky c)
 	factor_tile(c, 0, panel);
 }
 
-/*
- * Solves column k of tiles below the diagonal, a tile per thread block: U = A inv(L_kk)', and L = U inv(D_k) in place
- * of A.
- */
+/* Solves column k below the diagonal, a tile per thread block: U = A inv(L_kk)', and L = U inv(D_k) in A. */
 static __global__ void __launch_bounds__(NTHREADS)
 solve_kernel(Cholesky c, int k)
 {
@@ -409,10 +406,7 @@ solve_kernel(Cholesky c, int k)
 	}
 }
 
-/*
- * Subtracts U_Ik L_Jk' from A_IJ, a tile of the lower triangle per thread block. The first thread block then factors
- * its tile.
- */
+/* Subtracts U_Ik L_Jk' from A_IJ, a tile per thread block. The first thread block then factors its tile. */
 static __global__ void __launch_bounds__(NTHREADS)
 update_kernel(Cholesky c, int k)
 {
@@ -591,10 +585,7 @@ put_inverse(const Cholesky &c, int64_t a, int64_t b, const Sum &sum, double divi
 	if (a >= c.nterms || b > a)
 		return;
 
-	/*
-	 * sum holds what was subtracted. It is scaled one factor at a time, so each product is in range if the result is.
-	 * Adding 0.0 turns -0 into 0.
-	 */
+	/* sum is what was subtracted. One factor at a time keeps products in range. + 0.0 turns -0 into 0. */
 	double		v = -gr_dd_to_double(settle(sum, c.noise)) * c.scale[a] / divisor * c.scale[b] / divisor + 0.0;
 
 	if (c.aliased[a] || c.aliased[b])

@@ -15,10 +15,7 @@ typedef struct GrDeviceFacts
 	int			shared_nbytes;	/* most shared memory of a thread block, on request */
 } GrDeviceFacts;
 
-/*
- * Sets *facts for the current device. Some queries take the driver as long as a small fit, so each is made once per
- * process.
- */
+/* Sets *facts for the current device. Slow queries of the driver are made once per process. */
 extern cudaError_t gr_device_facts(GrDeviceFacts *facts);
 
 /*

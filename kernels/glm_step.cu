@@ -68,10 +68,7 @@ typedef struct ColumnSums
 	double		diagonal;
 } ColumnSums;
 
-/*
- * Computes sums of columns: gradient, first row, diagonal. threadIdx.x is a term of 32, threadIdx.y a slice of the
- * rows.
- */
+/* Sums of columns: gradient, first row, diagonal. threadIdx.x is a term of 32, threadIdx.y a slice of the rows. */
 static __global__ void
 __launch_bounds__(32 * COLUMN_NSLICES)
 columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, GrRowShape shape,

@@ -105,10 +105,7 @@ extern cudaError_t gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, con
 									   const GlmTerms *terms,
 									   double *records, cudaStream_t stream);
 
-/*
- * GRADIENT's sums of nrows rows, added to records, and weights[r] = (w, y - mu). Only where GRADIENT is fused and FAST
- * is not.
- */
+/* Adds nrows rows to GRADIENT's records, and sets weights[r] = (w, y - mu). Only if FAST is not fused. */
 extern cudaError_t gr_glm_step_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
 									  double2 *weights, double *records, cudaStream_t stream);
 

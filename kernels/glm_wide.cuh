@@ -120,10 +120,7 @@ fold_rows(const double (&v)[8], int lane)
 	return sum + from_lane_xor(sum, 1);
 }
 
-/*
- * Returns the eta of the lane's row, from the parts of all threads of the block. buffer alternates, so that one barrier
- * suffices.
- */
+/* Returns the eta of the lane's row, from all threads' parts. buffer alternates, so one barrier suffices. */
 template <int R>
 static __device__ inline double
 wide_join(const double (&parts)[R], WideWarp *warps, int buffer)
@@ -251,10 +248,7 @@ wide_row_sums(FusedSums<K> &sums, double &nrows, const Weight &weight, double y,
 		fused_flush(sums);
 }
 
-/*
- * GRADIENT over all chunks. A thread block takes every gridDim.x-th group of R rows. out: NULL, or weights and
- * residuals.
- */
+/* GRADIENT over all chunks, R rows at a time per thread block. out: NULL, or weights and residuals. */
 template <int K, int R, bool ROLES>
 static __global__ void
 __launch_bounds__(K == 2 ? 32 : WIDE_NTHREADS, K == 2 ? 15 : R == 4 && K == 4 ? 2 : 1)

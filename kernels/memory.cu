@@ -169,10 +169,7 @@ take_kept(Store *store, size_t size)
 	return block;
 }
 
-/*
- * Keeps a block that is given back. Returns the least recently used blocks, which exceed the limit, for the
- * caller to free.
- */
+/* Keeps a block. Returns the least recently used blocks, which exceed the limit, for the caller to free. */
 static Block *
 keep(Store *store, Block *block)
 {

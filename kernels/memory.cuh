@@ -51,10 +51,7 @@ extern cudaError_t gr_event_get(int device, unsigned flags, cudaEvent_t *event);
 extern void gr_stream_give(int device, bool urgent, cudaStream_t stream);
 extern void gr_event_give(int device, unsigned flags, cudaEvent_t event);
 
-/*
- * Allows nbytes of unused device memory, and a quarter of that (at most 256 MB) of pinned memory. Limits never
- * decrease.
- */
+/* Allows nbytes of unused device memory, and a quarter (at most 256 MB) pinned. Limits never decrease. */
 extern void gr_memory_keep(int device, size_t nbytes);
 
 /* Frees all unused memory. True if there was any. */

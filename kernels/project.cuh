@@ -124,10 +124,7 @@ typedef struct ProjectPlan
 	size_t		sums_nbytes;
 } ProjectPlan;
 
-/*
- * True if batches of up to capacity vectors suit the fused kernel, which needs a program. S and the device must suit it
- * too.
- */
+/* True if batches of up to capacity vectors, S and the device suit the fused kernel, which needs a program. */
 extern bool gr_project_wants_program(int32_t k, int64_t dim, int64_t capacity);
 
 /* Plans for the current device. nnonzeros and has_program describe S, as memory is planned before S is drawn. */

@@ -34,10 +34,7 @@ typedef struct Stratum
 	GrPhilox	first;
 } Stratum;
 
-/*
- * gr_draw_count() without each lane reading a table of its own from constant memory: all lanes of a warp read the same
- * threshold.
- */
+/* gr_draw_count(), but all lanes of a warp read the same threshold from constant memory. */
 static __device__ inline int
 count_nonzeros(const GrDraw &draw, bool last, GrPhilox first)
 {

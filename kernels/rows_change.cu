@@ -79,10 +79,7 @@ change_wide_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, 
 	}
 }
 
-/*
- * Changes all chunks, in launches of LAUNCH_TERMS terms. Signals are not blocked, as there would be nothing to poll
- * otherwise.
- */
+/* Changes all chunks, in launches of LAUNCH_TERMS terms. Signals stay unblocked, for polling. */
 static bool
 run_launches(RowsSink *rows, const GrBasis *basis, const char *device, const GrHost *host, GrError *err)
 {

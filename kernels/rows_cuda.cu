@@ -38,10 +38,7 @@ row_nbytes(const RowsSink *rows)
 	return gr_row_nbytes(rows->shape);
 }
 
-/*
- * Returns the estimated time of reading a row, as if it had no weight: launches, and so the order of sums, depend on
- * it.
- */
+/* Returns a row's estimated read time, without its weight: it decides launches, and so the order of sums. */
 static double
 read_s(const RowsSink *rows)
 {

@@ -317,10 +317,7 @@ derive_marked(Deriving *run, DeriveFound *found, int64_t *nrows, GrError *err)
 	return make_room(run, *nrows, err) && write_rows(run, found, err);
 }
 
-/*
- * Writes all rows as if each took part. *took: true if each did. Not enough memory is no failure, as fewer rows may
- * fit.
- */
+/* Writes all rows as if each took part. *took: each did, and there was memory for all. */
 static bool
 derive_all(Deriving *run, DeriveFound *found, bool *took, GrError *err)
 {

@@ -190,10 +190,7 @@ tile_work(int nb, bool diagonal)
 	return diagonal ? 8.0 * gram_most(nb) : 2.0 * nb * nb;
 }
 
-/*
- * Returns when a greedy schedule on n multiprocessors ends: first noff jobs of length off, then ndiagonal jobs of
- * length diagonal.
- */
+/* Returns when a greedy schedule on n multiprocessors ends, of noff jobs of off, then ndiagonal of diagonal. */
 static double
 schedule_end(int n, int64_t noff, double off, int64_t ndiagonal, double diagonal)
 {

@@ -56,10 +56,7 @@ typedef struct WeightedGramRows
 	int			weight_step;
 } WeightedGramRows;
 
-/*
- * Plans for the current device, 1 <= p <= WEIGHTED_GRAM_MAX. Partials take at most budget_nbytes, unless one copy takes
- * more.
- */
+/* Plans for the current device, 1 <= p <= WEIGHTED_GRAM_MAX, with budget_nbytes of partials, or one copy. */
 extern cudaError_t gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes);
 
 /* Adds rows to partials. Asynchronous; nrows may be 0. */

@@ -278,10 +278,7 @@ tile_at(const GramJob &job, double *partials)
 	return at;
 }
 
-/*
- * A barrier for all threads of the block, each at its own place in the code, as warps on the diagonal run different
- * code.
- */
+/* A barrier for all threads of the block, whose warps may run different code. */
 static __device__ inline void
 block_barrier(void)
 {

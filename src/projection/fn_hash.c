@@ -162,10 +162,7 @@ gr_feature_hash_text(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(finish_hashing(&hasher));
 }
 
-/*
- * Adds a member of the object: a string is a feature name=value of value 1, a number or boolean the value of feature
- * name.
- */
+/* Adds a member: a string is a feature name=value of value 1, a number or boolean the value of name. */
 static void
 hash_member(Hasher *hasher, StringInfo name, const JsonbValue *value)
 {

@@ -60,10 +60,7 @@ project_batches(const GrVectors *x, int32 k, int64 seed, double density, double 
 	gr_record_projection("gpu_project", projector, started);
 }
 
-/*
- * Projects x on the CPU, directly from the array, into y. Records no run for a single vector, as a query may project
- * one per row.
- */
+/* Projects x on the CPU, without copying it. A single vector records no run, as each row may project one. */
 static void
 project_here(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
 {
@@ -139,10 +136,7 @@ check_index(int64 j, bool has_dim, int64 dim)
 				 errhint("dim is the length of the vector, which is more than its largest index.")));
 }
 
-/*
- * gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint): projects a sparse
- * vector.
- */
+/* gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint) */
 Datum
 gr_project_sparse(PG_FUNCTION_ARGS)
 {

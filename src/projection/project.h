@@ -14,10 +14,7 @@
 #include "compute/project/projection.h"
 #include "run/device.h"
 
-/*
- * Vectors of dim elements, row-major, from a one- or two-dimensional real[] without NULLs. values points into the
- * array.
- */
+/* Vectors of dim elements, row-major, in a one- or two-dimensional real[] without NULLs */
 typedef struct GrVectors
 {
 	const float *values;
@@ -26,10 +23,7 @@ typedef struct GrVectors
 	int64		dim;
 } GrVectors;
 
-/*
- * Reads array into vectors. ERROR if the array has no element or more than two dimensions, or holds a NULL, NaN or
- * infinity.
- */
+/* Reads array into vectors. ERROR if it is empty, has over two dimensions, or holds a NULL, NaN or infinity. */
 extern void gr_open_vectors(ArrayType *array, GrVectors *vectors);
 
 /* ERROR unless k is from 1 to the most elements of an array. */
@@ -41,19 +35,13 @@ extern double gr_density_arg(FunctionCallInfo fcinfo, int argno, double density_
 /* Returns the session's projection for the CPU. It is valid until the next call. */
 extern GrProjection *gr_session_projection(int32 k, int64 seed, double density);
 
-/*
- * Returns a new real[] of nvectors x k (ndim 2) or of k (ndim 1) elements; the caller fills *values. ERROR if it would
- * be too large.
- */
+/* Returns a new real[] of nvectors x k (ndim 2) or k (ndim 1) elements in *values. ERROR if it is too large. */
 extern ArrayType *gr_new_projection_array(int ndim, int64 nvectors, int32 k, float **values);
 
 /* ERROR if a result is beyond the range of real. */
 extern void gr_check_projected(const float *values, int64 n);
 
-/*
- * Projects sparse columns to y (k elements). idx may be in any order; values of equal columns add up. Overwrites idx
- * and val.
- */
+/* Projects sparse columns, in any order, to y (k); equal columns add up. Overwrites idx and val. */
 extern void gr_project_columns(GrProjection *projection, int64 *idx, double *val, int64 n, float *y);
 
 /*

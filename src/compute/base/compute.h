@@ -138,10 +138,7 @@ typedef enum GrMatrixRows
 	GR_ROWS_PASS				/* (1, u, u x, v) as summed by an EXACT or FACE pass; see glm.h */
 } GrMatrixRows;
 
-/*
- * Returns the column that a matrix row stands for. Every error that names a column found in a matrix uses this
- * function.
- */
+/* Returns the column that a matrix row stands for. All errors about a matrix's column use it. */
 static inline int64_t
 gr_column_of_row(GrMatrixRows rows, int64_t row)
 {

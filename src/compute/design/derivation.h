@@ -62,10 +62,7 @@ typedef struct GrDeriveFactor
 	double		value;			/* finite */
 } GrDeriveFactor;
 
-/*
- * How a number is made of its factors. GR_DERIVED_COLUMN differs from a product with one factor, which would turn -0
- * into 0.
- */
+/* How a number is made of its factors. (A product with one factor would turn -0 into 0.) */
 typedef enum GrDerivedKind
 {
 	GR_DERIVED_COLUMN,			/* the column itself; one factor of power 1 and value 0 */

@@ -35,10 +35,7 @@ extern "C" {
  */
 extern bool gr_derivation_valid(const GrDerivation *d, size_t nbytes, int ncolumns);
 
-/*
- * True if steps are a valid filter of rows of ncolumns columns: they leave one truth value and never overflow the
- * stack.
- */
+/* True if steps are a valid filter of ncolumns columns, which leaves one value and never overflows the stack. */
 extern bool gr_filter_valid(const GrFilterStep *steps, int nsteps, int ncolumns);
 
 /* Input of gr_derivation_make(). Columns are numbered from 0; the arrays stay the caller's. */

@@ -143,10 +143,7 @@ extern void gr_design_name(GrWriter *writer, const GrDesign *design, int k);
  */
 extern int	gr_part_indicator(const GrDesignPart *part, const double *values);
 
-/*
- * Computes a row's features. values: ncolumns numbers, then ncolumns level numbers; the unused one of a column is not
- * read.
- */
+/* Computes a row's features. values: ncolumns numbers, then ncolumns level numbers, of which one may be unset. */
 extern void gr_design_expand(const GrDesign *design, const double *values, double *features);
 
 /*

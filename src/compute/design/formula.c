@@ -280,10 +280,7 @@ multiply(Reader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTer
 	return true;
 }
 
-/*
- * Replaces the lists [left, right) and [right, top) by the products of their terms; keep: by the lists followed by the
- * products.
- */
+/* Replaces the lists [left, right) and [right, top) by their terms' products; keep: by both lists and products. */
 static bool
 cross(Reader *r, int left, int right, bool keep)
 {

@@ -367,10 +367,7 @@ put_for_all(Reader *r, int column, bool truth)
 	return put(r, truth ? GR_FILTER_GE : GR_FILTER_LT, column, -DBL_MAX);
 }
 
-/*
- * Puts column op number, decided as SQL decides it for the original values. listed: the constant is in a list of
- * several.
- */
+/* Puts column op number, decided as by SQL for the original values. listed: in a list of several constants. */
 static bool
 put_number(Reader *r, const Token *name, int column, GrFilterOp op, const Constant *constant, bool listed)
 {

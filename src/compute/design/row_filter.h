@@ -38,10 +38,7 @@ typedef struct GrFilterColumns
 {
 	int			n;
 	const GrFilterColumn *column;
-	/*
-	 * Finds the code of a level of a factor column. Returns false if the column has no such level; no row then equals
-	 * it.
-	 */
+	/* Finds the code of a factor's level. Returns false if there is no such level; no row then equals it. */
 	bool		(*find_level) (void *arg, int column, const char *bytes, int nbytes, double *code);
 	void	   *arg;
 } GrFilterColumns;

@@ -123,10 +123,7 @@ take_exact(GrLogitPath *path)
 	path->square = path->gram.hi[gr_triangle(t + 1) - 1];
 }
 
-/*
- * Takes X'WX and X'r from a FAST pass. The squares of the working residuals, which it lacks, are those of the last
- * EXACT pass.
- */
+/* Takes X'WX and X'r from a FAST pass, and the working residuals' squares from the last EXACT pass. */
 static void
 take_fast(GrLogitPath *path)
 {
@@ -256,10 +253,7 @@ explained(const GrLogitPath *path)
 	return path->null_deviance > 0 ? 1 - path->deviance / path->null_deviance : 0;
 }
 
-/*
- * Ends the present lambda with the solved coefficients, or the anchor's if not converged. The deviance follows from the
- * anchor's quadratic.
- */
+/* Ends the present lambda with the solved coefficients or, if not converged, those of the anchor. */
 static void
 end_lambda(GrLogitPath *path, bool converged)
 {
@@ -442,10 +436,7 @@ take_first(GrLogitPath *path, const GrHost *host, GrError *err)
 
 /* Further passes */
 
-/*
- * Moves beta half the way back to the anchor, and asks for a pass. Returns false if the limits of halvings or passes
- * are reached.
- */
+/* Moves beta half the way to the anchor, and asks for a pass. Returns false at the limits of halvings or passes. */
 static bool
 halve(GrLogitPath *path)
 {

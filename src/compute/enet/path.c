@@ -309,10 +309,7 @@ gr_path_resume(GrPath *path, double lambda, const double *coef, GrError *err)
 	return gr_path_begin_at(path, path->residual.hi, err);
 }
 
-/*
- * Returns the least scaled lambda at which every penalised coefficient is 0, for an alpha of at least
- * GR_PATH_LEAST_ALPHA.
- */
+/* Returns the least scaled lambda at which every penalised coefficient is 0. */
 static double
 largest_lambda(const GrPath *path)
 {

@@ -212,10 +212,7 @@ extern GrDD gr_path_product(const GrPath *path, int i, int j);
 /* Computes the gradients of active features at the present coefficients. Returns false if canceled. */
 extern bool gr_path_evaluate(GrPath *path);
 
-/*
- * Computes the gradients of inactive features in float8: the error is about nslots roundings of the terms' sizes.
- * Returns false if canceled.
- */
+/* Computes inactive features' gradients in float8 (error: about nslots roundings). Returns false if canceled. */
 extern bool gr_path_approximate(GrPath *path);
 
 /* Computes the gradient of inactive feature j in double-double. */
@@ -249,10 +246,7 @@ extern bool gr_path_factor_again(GrPath *path);
 /* Finds the minimum at the present penalties (path_active.c). Fails like gr_path_step(). */
 extern bool gr_path_minimise(GrPath *path, GrError *err);
 
-/*
- * Makes b (scaled) the coefficients of a new path (path_active.c); features that are collinear keep 0. Fails with
- * GR_CANCELED.
- */
+/* Makes b (scaled) a new path's coefficients; collinear features keep 0. Fails with GR_CANCELED. */
 extern bool gr_path_begin_at(GrPath *path, const double *b, GrError *err);
 
 #ifdef __cplusplus

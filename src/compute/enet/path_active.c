@@ -19,31 +19,19 @@
 /* The factor is in double-double if conditions are not met after this many refinements at a lambda. */
 #define MOST_EVALUATIONS 12
 
-/*
- * Relative rounding of each term of a sum in float8 and in double-double, and the number of roundings beside the
- * terms'.
- */
+/* Relative rounding of a term in float8 and in double-double, and the number of other roundings in a sum. */
 #define QUICK_ROUNDING 0x1p-53
 #define EXACT_ROUNDING 0x1p-101
 #define SOME_ROUNDINGS 8
 
-/*
- * Allowed error of coefficients, as a share of the size of all, and least error of gradients in double-double; see
- * goal_of().
- */
+/* Relative error of coefficients and least error of gradients in double-double; see goal_of(). */
 #define COEFFICIENT_ROUNDING 0x1p-66
 #define LEAST_GOAL 0x1p-94
 
-/*
- * While conditions of active features are not met, a feature enters only if its gradient exceeds its penalty by this
- * multiple of slack.
- */
+/* While active conditions are not met, a gradient must exceed its penalty by this multiple of slack to enter. */
 #define CERTAIN 1024.0
 
-/*
- * Gradients of inactive features are computed again if coefficients have changed by more than this share of their
- * sizes.
- */
+/* Relative change of coefficients after which gradients of inactive features are computed again. */
 #define MOST_DRIFT 0x1p-40
 
 /* True if the coefficient of active feature j must keep its sign. */
@@ -287,10 +275,7 @@ solve(GrPath *path)
 	return !gr_poll(&path->poll, path->exact ? 2 * ENTRY_WORK * n * n : n * n / 4);
 }
 
-/*
- * Returns the share of the step up to the first change of sign; *blocking: position of that coefficient, or -1 if the
- * whole step is possible.
- */
+/* Returns the share of the step up to the first change of sign, at position *blocking; -1: the whole step. */
 static GrDD
 step_length(const GrPath *path, int *blocking)
 {
@@ -413,10 +398,7 @@ descend(GrPath *path)
 	return true;
 }
 
-/*
- * Returns by how much the gradient of inactive feature j exceeds its penalty; 0 if that is within error (for a feature
- * of length 1).
- */
+/* Returns how much feature j's gradient exceeds its penalty; 0 if within error (for a length of 1). */
 static double
 excess(const GrPath *path, int j, double error)
 {
@@ -429,10 +411,7 @@ excess(const GrPath *path, int j, double error)
 	return over.hi > error * path->norm[j] ? over.hi : 0;
 }
 
-/*
- * Returns the approximate excess of feature j's gradient over its penalty, for a length of 1; -INFINITY if the feature
- * cannot enter.
- */
+/* Returns the approximate excess of j's gradient over its penalty, for a length of 1; -INFINITY: cannot enter. */
 static double
 about_excess(const GrPath *path, int j)
 {
@@ -518,10 +497,7 @@ make_exact(GrPath *path, const int *features, int n)
 		gr_path_make_exact(path, features[k]);
 }
 
-/*
- * Lets the first n features of entering enter. *any becomes true if one entered, by exchange or not. Returns false if
- * canceled.
- */
+/* Lets the first n features of entering enter. *any: one entered, maybe by exchange. Returns false if canceled. */
 static bool
 enter_listed(GrPath *path, int n, bool *any)
 {
@@ -668,10 +644,7 @@ gr_path_minimise(GrPath *path, GrError *err)
 	return gr_fail(err, GR_OUT_OF_RANGE, path->p, "%s", "");
 }
 
-/*
- * Appends the first n features of entering to an empty active set; collinear features stay out. Returns false if
- * canceled.
- */
+/* Appends n features of entering to an empty set; collinear ones stay out. Returns false if canceled. */
 static bool
 begin_with(GrPath *path, int n)
 {

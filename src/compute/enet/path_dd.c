@@ -3,10 +3,7 @@
  */
 #include "compute/enet/path_dd.h"
 
-/*
- * Compiled for several processors. All give the same bits: nothing is contracted, and every product's error comes from
- * an exact fma.
- */
+/* Compiled for several processors, with equal bits: nothing is contracted, and errors come from exact fma. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define VERSIONS __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else

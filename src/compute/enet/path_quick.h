@@ -19,10 +19,7 @@ typedef struct GrQuick
 	double	   *d;
 } GrQuick;
 
-/*
- * Solves L x = x in place for entries first .. end - 1 of m vectors (at most GR_QUICK_MOST); earlier entries must be
- * solved already.
- */
+/* Solves L x = x in place for entries first .. end - 1 of m <= GR_QUICK_MOST vectors; earlier ones are solved. */
 extern void gr_quick_forward(const GrQuick *quick, double *const *x, int m, int first, int end);
 
 /*

@@ -136,10 +136,7 @@ resize_table(GrProjectionCache *cache, size_t nbuckets)
 	return true;
 }
 
-/*
- * Makes projection, new or from the list, the first of the list. All projections but the first count with
- * GR_PROJECTION_NBYTES.
- */
+/* Makes projection the first of the list. All others count with GR_PROJECTION_NBYTES. */
 static void
 make_first(GrProjectionCache *cache, GrProjection *projection, bool is_new)
 {

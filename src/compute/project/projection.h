@@ -19,19 +19,13 @@ extern "C" {
 
 #define GR_CHUNK_NCOLS 65536
 
-/*
- * The part of S that is kept for one (k, seed, density): whole chunks for dense vectors, single columns for sparse
- * ones.
- */
+/* The kept part of S for one (k, seed, density): chunks for dense vectors, single columns for sparse ones. */
 typedef struct GrProjection GrProjection;
 
 /* Cache of recently used projections; the least recently used ones are freed first. */
 typedef struct GrProjectionCache GrProjectionCache;
 
-/*
- * Returns an empty cache, or NULL if there is no memory. It may live as long as the process. gr_projection_cache_free()
- * accepts NULL.
- */
+/* Returns an empty cache, or NULL if there is no memory. gr_projection_cache_free() accepts NULL. */
 extern GrProjectionCache *gr_projection_cache_create(void);
 extern void gr_projection_cache_free(GrProjectionCache *cache);
 

@@ -67,10 +67,7 @@ typedef struct GrRemoteCommand
 	int64_t		n;
 } GrRemoteCommand;
 
-/*
- * Arguments and results of a command with a reply, besides the arrays in the bulk area. Pointers in it only tell
- * whether they are set.
- */
+/* Arguments and results of a command with a reply, besides the bulk area's arrays. Pointers only tell if set. */
 typedef struct GrRemoteArguments
 {
 	GrSinkOptions sink;
@@ -138,10 +135,7 @@ extern void gr_channel_end(GrChannel *channel);
  */
 #define GR_REMOTE_PATIENCE_S 10.0
 
-/*
- * The client's side: a GrSession of gr_backend_remote. The owner sets channel, areas, connection, info and the
- * callbacks.
- */
+/* The client's side: a GrSession of gr_backend_remote, filled in by its owner */
 typedef struct GrRemoteClient
 {
 	GrChannel  *channel;

@@ -6,10 +6,7 @@
 
 #include "compute/remote/remote.h"
 
-/*
- * An object of the server. After a client has lost its server and found another, the number may belong to another
- * object.
- */
+/* An object of the server. On a later connection the number may be another object's. */
 typedef struct GrRemoteHandle
 {
 	uint64_t	connection;

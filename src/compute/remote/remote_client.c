@@ -296,10 +296,7 @@ post_rows(GrSink *sink, int area, const char *at, int64_t nrows, bool counts, Gr
 	return post(sink->client, &command, err);
 }
 
-/*
- * Sends rows that are not in an area through the bulk area, waiting for each piece to be read before the next is
- * copied.
- */
+/* Sends rows that are not in an area through the bulk area, each piece after the one before is read. */
 static bool
 send_copies(GrSink *sink, const char *rows, int64_t nrows, GrError *err)
 {

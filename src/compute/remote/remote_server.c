@@ -261,10 +261,7 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	return true;
 }
 
-/*
- * Returns a copy of nbytes of the bulk area that no other process can write to, to be freed by the caller; NULL with an
- * error.
- */
+/* Returns a copy of nbytes of the bulk area, for the caller to free and out of the client's reach, or NULL. */
 static void *
 copy_block(GrRemoteWire *wire, size_t nbytes, const char *what, GrError *err)
 {
@@ -392,10 +389,7 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 	return true;
 }
 
-/*
- * Returns a valid copy of the client's derivation that no other process can write to, to be freed by the caller; NULL
- * with an error.
- */
+/* Returns a valid copy of the derivation, for the caller to free and out of the client's reach, or NULL. */
 static GrDerivation *
 copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
 {
@@ -436,10 +430,7 @@ take_origin(GrRemoteServer *server, int from, int object, GrRemoteStored *origin
 	return true;
 }
 
-/*
- * Derives rows. Memory is admitted before the stored rows are taken, so that no client waits for one that waits for
- * memory.
- */
+/* Derives rows. Takes stored rows only once memory is admitted, so that others need not wait for it. */
 static bool
 derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {

@@ -57,10 +57,7 @@ NAME(draw) (double *counts, const int64_t *keys, int n, uint32_t group, const Bo
 	}
 }
 
-/*
- * into[k][lane] += sum over n rows of counts[row][lane] products[row][k], for GR_BOOT_NTILE products k; rows of into
- * are pitch apart.
- */
+/* into[k][lane] += sum over n rows of counts[row][lane] products[row][k]; k < GR_BOOT_NTILE, pitch apart. */
 TARGET static void
 NAME(sum) (double *into, size_t pitch, const double *counts, const double *products, size_t products_pitch, int n)
 {

@@ -27,10 +27,7 @@ gr_dot_add(GrDot *dot, double a, double b)
 	dot->rest += sum.lo + product.lo;
 }
 
-/*
- * Returns u and v of a row. The residual of a linear regression, which may be small against the response, is rounded
- * once.
- */
+/* Returns u and v of a row. A linear regression's residual is rounded once, as it may be small. */
 GR_HD GrGlmRow
 gr_boot_row(GrDistribution distribution, GrRowShape shape, const double *row, const double *beta,
 			const double *beta_lo, const double *shift)

@@ -235,10 +235,7 @@ gr_wild_workspace_nbytes(int nterms)
  * Replicates
  */
 
-/*
- * Draws the words of n clusters (at most DIRECT_CLUSTERS) for the block of replicates from first, a multiple of
- * GR_WILD_DRAWS, on.
- */
+/* Draws the words of n <= DIRECT_CLUSTERS clusters for the block from replicate first on. */
 static void
 draw_words(const Work *work, int64_t first_cluster, int n, int64_t first)
 {
@@ -575,10 +572,7 @@ gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, Gr
  * P-values and limits
  */
 
-/*
- * Returns the number of replicates whose |t| is at least the data's, or unknown because d and S are only rounding
- * error.
- */
+/* Returns the replicates whose |t| is at least the data's, or unknown as d and S are rounding error. */
 static int64_t
 count_extreme(const GrWild *wild, double theta)
 {

@@ -53,10 +53,7 @@ typedef struct GrWild
 	int64_t		reps;			/* in: replicates requested; out: replicates available */
 	bool		enumerated;		/* out: the replicates are all 2^G vectors of signs, each once */
 	double		squares;		/* out: W */
-	/*
-	 * 5 arrays of gr_wild_pitch(reps) numbers, d0, d1, s0, s1, s2: d_k = d0 - theta d1, S = s0 - 2 theta s1 + theta^2
-	 * s2
-	 */
+	/* arrays d0, d1, s0, s1, s2, gr_wild_pitch(reps) each: d_k = d0 - theta d1, S = s0 - 2 theta s1 + theta^2 s2 */
 	double	   *replicates;
 } GrWild;
 
