@@ -1,4 +1,5 @@
--- Values of bigint columns that float8 would round, beyond 2^53: an error that names the column, whose hint works.
+-- Values of bigint columns beyond 2^53, which float8 would round: an error must name the column, and its hint must
+-- work.
 CREATE TABLE bigints AS
 SELECT i, 1700000000000000001 + i AS t, i * 1024 + 1700000000000000000 AS even, 3 + 2.0 * i + i % 3 AS y,
        (i % 7)::float4 AS a, ARRAY[i, 1700000000000000001 + i] AS pair, i % 2 AS g FROM generate_series(1::bigint, 40) i;
@@ -23,7 +24,8 @@ RESET gpureg.debug_ring;
 SET gpureg.enable_scan = off;
 SELECT gpu_ols_fit('SELECT y, t FROM bigints');
 RESET gpureg.enable_scan;
--- values beyond 2^53 that float8 has, others once a constant is subtracted, and rounded ones are taken
+-- values beyond 2^53 that float8 can hold, values from which a constant is subtracted, and values rounded by a cast are
+-- accepted
 SELECT abs((gpu_ols_fit('SELECT y, even FROM bigints')).coef[2] * 1024 /
            (gpu_ols_fit('SELECT y, i FROM bigints')).coef[2] - 1) < 1e-12 AS even,
        abs((gpu_ols_fit('SELECT y, t - 1700000000000000000 FROM bigints')).coef[2] /
@@ -36,9 +38,9 @@ SELECT (gpu_ols_fit('SELECT y, x FROM (VALUES (1, 9007199254740992), (2, -900719
 SELECT gpu_ols_fit('SELECT y, x FROM (VALUES (1, 9007199254740993), (2, -9007199254740992), (4, 0)) v (y, x)');
 SELECT gpu_ols_fit('SELECT y, x FROM (VALUES (1, 9223372036854775807), (2, 5), (4, 0)) v (y, x)');
 SELECT (gpu_ols_fit('SELECT y, x FROM (VALUES (1, -9223372036854775807 - 1), (2, 5), (4, 0)) v (y, x)')).n AS least;
--- aggregates take float8: PostgreSQL rounds before they see a value, in a scan of ours, too
+-- aggregates take float8: PostgreSQL rounds a value before they see it, and the custom scan must do the same
 SELECT (gpu_ols_agg(y, t)).n FROM bigints;
--- a prediction from a row that has the value fails likewise
+-- a prediction from a row with such a value must fail, too
 SELECT count(gpu_predict(m, b)) FROM (SELECT t FROM bigints) b, gpu_ols_fit('SELECT y, i AS t FROM bigints') m;
 SELECT count(gpu_predict(m, b)) FROM (SELECT t - 1700000000000000000 AS t FROM bigints) b,
     gpu_ols_fit('SELECT y, t - 1700000000000000000 AS t FROM bigints') m;

@@ -1,4 +1,4 @@
--- The Poisson bootstrap. Reference values are of 80 digits, from draws that are made there by what boot_draw.h says:
+-- The Poisson bootstrap against values of 80 digits, from draws by boot_draw.h's definition:
 -- test/data/boot_reference.py.
 \set VERBOSITY default
 CREATE TABLE boot_rows (id int, big bigint, name text, number numeric, token uuid, day date, instant timestamp,
@@ -24,7 +24,7 @@ UNION ALL VALUES ('by firm', 'SELECT firm, y, x1, x2 FROM boot_rows', NULL, 'fir
     ('logistic', 'SELECT z, x1, x2, id FROM boot_rows', 'id', NULL, 1, true, NULL, NULL),
     ('logistic by firm', 'SELECT * FROM boot_rows', NULL, 'firm', 11, true, 'z ~ x1 + x2', NULL),
     ('logistic weights', 'SELECT * FROM boot_rows', 'name', NULL, 12, true, 'z ~ x1 + x2', 'w');
--- also_from: what stands behind the query's table
+-- also_from: text behind the query's table
 CREATE FUNCTION boot_replicates(c boot_cases, reps int DEFAULT 70, also_from text DEFAULT '')
 RETURNS TABLE (replicate int, term text, estimate float8) LANGUAGE plpgsql AS $$
 BEGIN
@@ -41,8 +41,8 @@ SET client_min_messages = error;
 INSERT INTO boot_got SELECT 'memory', fit, b.* FROM boot_cases c, boot_replicates(c) b;
 RESET client_min_messages;
 SELECT function, rows, features FROM gpu_last_run();
--- the rows in a temporary file; the query run once a pass, in parallel workers and in the session's process alone; rows
--- by way of a ring
+-- the rows in a temporary file; the query run for each pass, in parallel workers and in the session's process alone;
+-- the rows through a ring
 SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 INSERT INTO boot_got SELECT 'file', fit, b.* FROM boot_cases c, boot_replicates(c, 70, ', one_of_many()') b;
@@ -57,7 +57,7 @@ RESET max_parallel_workers; RESET gpureg.ring_size; RESET gpureg.device;
 SET gpureg.debug_ring = on;
 INSERT INTO boot_got SELECT 'ring', fit, b.* FROM boot_cases c, boot_replicates(c) b;
 RESET ALL;
--- Every replicate is right, to 1e-13 of its standard error and its last digit; those that are singular are no others.
+-- Every replicate is right, to 1e-13 of its standard error and its last digit, and the same replicates are singular.
 SELECT way, count(*) AS n, count(DISTINCT fit) AS fits, count(*) - count(estimate) AS singular,
     bool_and(CASE WHEN want IS NULL THEN estimate IS NULL ELSE
         abs(estimate::text::numeric - want) <= 1e-13 * std_error + 2.3e-16 * abs(want) END) AS right
@@ -66,7 +66,7 @@ JOIN (SELECT fit, term, stddev(estimate) AS std_error FROM boot_fits GROUP BY fi
 GROUP BY way ORDER BY way COLLATE "C";
 SELECT count(*) AS missing FROM boot_fits WHERE replicate > 0 AND (fit, replicate, term) NOT IN (SELECT fit, replicate,
     term FROM boot_got WHERE way = 'memory');
--- so many replicates that parallel workers make them, though the rows could be kept
+-- with so many replicates, parallel workers make them even if the rows could be kept
 CREATE FUNCTION one_of_some() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000
     AS $$ BEGIN RETURN NEXT 1; END $$;
 SET gpureg.device = cpu; SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
@@ -78,7 +78,7 @@ SELECT reason LIKE '%a bootstrap is worth parallel workers: the query was run % 
 RESET ALL;
 DROP FUNCTION one_of_some;
 
--- Limits, standard errors and biases, of 199 replicates
+-- Limits, standard errors and biases of 199 replicates
 CREATE TABLE boot_summaries AS
 SELECT fit, kind, b.* FROM boot_cases c, unnest('{percentile,basic,normal,bca}'::text[]) kind,
     gpu_ols_boot(c.query, 199, c.key, c.seed, clusters => c.clusters, kind => kind) b
@@ -91,7 +91,7 @@ SELECT kind, count(*) AS n, bool_and(digits(g.std_error, l.std_error) > 12) AS s
     bool_and(abs(g.conf_low::text::numeric - l.conf_low) < 1e-11 * l.std_error) AS low,
     bool_and(abs(g.conf_high::text::numeric - l.conf_high) < 1e-11 * l.std_error) AS high
 FROM boot_summaries g FULL JOIN boot_limits l USING (fit, kind, term) GROUP BY kind ORDER BY kind COLLATE "C";
--- BCa by a query that is run for each pass
+-- BCa with a query that is run for each pass
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off; SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 SELECT bool_and(abs(b.conf_low::text::numeric - l.conf_low) < 1e-11 * l.std_error) AS low
@@ -99,11 +99,11 @@ FROM boot_cases c, gpu_ols_boot(c.query || ', one_of_many()', 199, c.key, c.seed
     kind => 'BCa') b JOIN boot_limits l USING (term)
 WHERE c.fit = l.fit AND l.kind = 'bca' AND c.fit IN ('by id', 'by firm');
 RESET ALL;
--- the estimates are the fits'
+-- the estimates are those of the fits
 SELECT bool_and(b.estimate = t.estimate OR abs(b.estimate / t.estimate - 1) < 1e-15) AS same
 FROM gpu_ols_boot('SELECT y, x1, x2, id FROM boot_rows', 10, 'id') b
 JOIN gpu_tidy(gpu_ols_fit('SELECT y, x1, x2 FROM boot_rows')) t USING (term);
--- replicates of powers, which are taken about a center, are those of the powers themselves
+-- replicates of powers, which are computed about a center, are those of the powers themselves
 SELECT bool_and(abs(a.estimate / b.estimate - 1) < 1e-9) AS linear,
     bool_and(abs(c.estimate / d.estimate - 1) < 1e-9) AS logistic, count(*)
 FROM gpu_ols_boot_replicates('SELECT y, x1 + 10 AS f, id FROM boot_rows', 5, 'id', formula => 'y ~ poly(f, 2)')
@@ -115,7 +115,7 @@ JOIN gpu_logreg_boot_replicates('SELECT z, x1 + 10 AS f, id FROM boot_rows', 5, 
 JOIN gpu_logreg_boot_replicates('SELECT z, x1 + 10 AS f, (x1 + 10) ^ 2 AS f2, id FROM boot_rows', 5, 'id')
     WITH ORDINALITY d (replicate, term, estimate, k) USING (k);
 
--- Logistic replicates iterated to their own estimates, of 80 digits too, or to none
+-- Logistic replicates iterated to their own estimates of 80 digits, or to no estimate
 CREATE TABLE boot_newton (fit text, replicate int, term text, estimate numeric);
 \copy boot_newton FROM 'test/data/boot_newton.csv' WITH (FORMAT csv, HEADER)
 CREATE FUNCTION boot_newton_got(also_from text DEFAULT '')
@@ -152,7 +152,7 @@ SELECT * FROM gpu_logreg_boot('SELECT z, x1, x2, id FROM boot_rows', 40, 'id', m
 DROP FUNCTION boot_newton_right, boot_newton_got;
 DROP TABLE boot_newton;
 
--- Replicates are what they are by seed, number and key: not by the rows' order, nor by how many replicates there are
+-- Replicates depend on seed, number and key, but neither on the rows' order nor on the number of replicates.
 CREATE FUNCTION boot_apart(a text, b text, a_reps int DEFAULT 40, b_reps int DEFAULT 40) RETURNS float8 LANGUAGE sql
 AS $$
     SELECT max(abs(r.estimate - s.estimate)) FROM gpu_ols_boot_replicates(a, a_reps, 'id', 3) r
@@ -164,7 +164,7 @@ SELECT boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id FROM boot
     boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id::numeric(9, 2) AS id FROM boot_rows') < 1e-13
         AS numerics,
     boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id + 1 AS id FROM boot_rows') > 0.01 AS other_keys;
--- a model of 41 terms: its sums are cut into passes of some replicates each
+-- a model of 41 terms, whose sums are split into passes of some replicates each
 SELECT count(*) AS n, bool_and(abs(b.estimate - w.estimate) < 1e-9) AS right
 FROM gpu_ols_boot_replicates('SELECT y, ARRAY(SELECT cos(i * j * 0.37) FROM generate_series(1, 40) j) AS x, i FROM '
     '(SELECT i, sin(i) AS y FROM generate_series(1, 400) i) t', 6000, 'i', 1) b
@@ -180,17 +180,17 @@ SELECT gpu_boot_key('x'::varchar) = gpu_boot_key('x'::text) AS varchar,
     gpu_boot_key('x'::char(9)) = gpu_boot_key('x'::text) AS "char", gpu_boot_key(1.50) = gpu_boot_key(1.5) AS scale,
     gpu_boot_key(9007199254740993) = gpu_boot_key(9007199254740992) AS beyond,
     gpu_boot_key(NULL::int) IS NULL AS none;
--- a row without a key takes no part
+-- a row without a key is left out
 SELECT bool_and(abs(a.estimate - b.estimate) < 1e-13) AS same, (SELECT rows FROM gpu_last_run()) AS rows
 FROM gpu_ols_boot('SELECT y, x1, nullif(id, 5) AS id FROM boot_rows', 10, 'id') a
 JOIN gpu_ols_boot('SELECT y, x1, id FROM boot_rows WHERE id <> 5', 10, 'id') b USING (term);
--- the key may be of use to the formula, too
+-- the formula may use the key, too
 SELECT count(*) FROM gpu_ols_boot('SELECT * FROM boot_rows', 10, 'id', formula => 'y ~ x1 + id');
 -- collinear columns have no replicates
 SELECT term, estimate IS NULL AS aliased, std_error > 0 AS known
 FROM gpu_ols_boot('SELECT y, x1, 2 * x1 AS twice, id FROM boot_rows', 50, 'id');
 
--- Errors
+-- Errors, each with its SQLSTATE
 \set VERBOSITY terse
 SELECT * FROM gpu_ols_boot('SELECT y, x1 FROM boot_rows');
 SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', key => 'id', clusters => 'id');
@@ -212,15 +212,15 @@ SELECT * FROM gpu_logreg_boot('SELECT 1, x1, id FROM boot_rows', key => 'id');
 SELECT count(*) FROM gpu_ols_boot('SELECT random(), x1, firm FROM boot_rows', 10, clusters => 'firm', kind => 'bca');
 SELECT gpu_boot_key(1.5::float8);
 SELECT gpu_boot_key('x');
--- what is warned of
+-- warnings
 \set VERBOSITY default
 SELECT count(*) FROM gpu_ols_boot('SELECT * FROM boot_rows', 70, 'id', 10, formula => 'y ~ x1 + level');
 SELECT count(*) FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 19, 'id');
--- of one replicate there is no spread
+-- one replicate has no spread
 SELECT term, std_error IS NULL AS no_error, bias IS NOT NULL AS bias
 FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 1, 'id', kind => 'normal');
 
--- What passes over a query are made by takes nothing that a caller makes up
+-- The functions that make passes over a query refuse made-up arguments.
 \set VERBOSITY terse
 SELECT gpu_request_pass(NULL, NULL, NULL, 1.0, 2.0, 3.0);
 SELECT gpu_request_pass('\x', NULL, '{1}', 1.0, 2.0, 3.0);
@@ -262,7 +262,7 @@ SELECT gpu_request_pass(:'pass', NULL, '{1}', y, 'NaN'::float8, x) FROM boot_bad
 SELECT gpu_request_pass(:'pass', NULL, '{1}', y, 1e300, x) FROM boot_bad;
 SELECT gpu_request_pass(:'pass', NULL, '{1}', y, k, x) FROM boot_bad WHERE false;
 SELECT refuses_internal($$gpu_request_accum(NULL, NULL, NULL, '{1}', y, x) FROM boot_bad$$) AS refused;
--- a request with any byte changed is refused, or is another request
+-- a request with any byte changed is refused, or is another valid request
 CREATE FUNCTION boot_damaged(request bytea) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     nrefused bigint := 0;

@@ -1,4 +1,5 @@
--- Sums that leave float8's range: an answer, or an error that names the column at fault, whatever the pass's matrix is.
+-- Sums that exceed float8's range: an answer, or an error that names the column at fault, for any kind of the pass's
+-- matrix.
 \set SHOW_CONTEXT never
 CREATE FUNCTION fault_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -11,7 +12,7 @@ CREATE TABLE at_fault AS SELECT i, 1e300 * (i % 2) a, 1e300 * (1 + i % 2) a1, i 
 	1e200 * (i % 7) big, chr(65 + i % 3) f, 1 + i % 3 w, i % 5 y, i % 3 = 0 c, 1e200 * (1 + i % 2) heavy
 	FROM generate_series(1, 5000) i;
 SET client_min_messages = error;
--- a response too large for its mean's weights, named last among the columns or first
+-- a response too large for its mean's weights, as the last column or the first
 SELECT call, fault_of(format('SELECT gpu_glm_fit(%s)', call)) AS fault FROM (VALUES
 	($$'SELECT 1e300*(i%2) AS a, i%2=0 AS b, i::int8*4000000000000 AS e, (i%2=0) AS g FROM generate_series(1,5000) i', 'negative binomial'$$),
 	($$'SELECT a, b, e FROM at_fault', 'negative binomial', theta => 2$$),
@@ -20,7 +21,7 @@ SELECT call, fault_of(format('SELECT gpu_glm_fit(%s)', call)) AS fault FROM (VAL
 	($$'SELECT a, b, e, w FROM at_fault', 'negative binomial', weights => 'w'$$),
 	($$'SELECT a, b, e, w FROM at_fault', 'negative binomial', frequencies => 'w'$$),
 	($$'SELECT a, b, e, f FROM at_fault', 'negative binomial', formula => 'a ~ b + e + f'$$)) v (call);
--- a feature
+-- a feature that is too large
 SELECT call, fault_of(format('SELECT gpu_glm_fit(%s)', call)) AS fault FROM (VALUES
 	($$'SELECT y, b, e, big FROM at_fault', 'poisson'$$),
 	($$'SELECT y, big, e FROM at_fault', 'negative binomial', intercept => false$$),
@@ -35,7 +36,7 @@ SELECT fault_of($$SELECT gpu_logreg_fit('SELECT c, b, e, big FROM at_fault')$$) 
 	fault_of($$SELECT gpu_ols_fit('SELECT a, b, e FROM at_fault')$$) AS response,
 	fault_of($$SELECT gpu_ols_fit('SELECT y, e, heavy, big FROM at_fault', weights => 'heavy')$$) AS weighted,
 	fault_of($$SELECT * FROM gpu_vif((SELECT gpu_ols_stats_agg(y::float8, b::int::float8, big) FROM at_fault))$$) AS vif;
--- what does not overflow everywhere: an answer, or the response
+-- columns that overflow only in some fits: an answer, or the response is named
 SET client_min_messages = error;
 SELECT call, fault_of(format('SELECT gpu_glm_fit(%s)', call)) IN ('answers', 'a', 'a1') AS fault FROM (VALUES
 	($$'SELECT a, b, e FROM at_fault', 'negative binomial', intercept => false$$),

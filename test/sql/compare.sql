@@ -1,6 +1,6 @@
--- Between models and among terms: gpu_anova, gpu_wald, gpu_vif, gpu_with_terms, and what gpu_glance has of every
--- family. Reference values are R 4.2's: anova(), MASS's anova.negbin, car's linearHypothesis() and vif(); logistic fits
--- with epsilon = 1e-15: test/data/after_fit_reference.R.
+-- Comparisons of models and terms: gpu_anova, gpu_wald, gpu_vif, gpu_with_terms, and gpu_glance of every family.
+-- Reference values are R 4.2's: anova(), MASS's anova.negbin, car's linearHypothesis() and vif(); logistic fits with
+-- epsilon = 1e-15: test/data/after_fit_reference.R.
 \set VERBOSITY default
 CREATE FUNCTION agrees(got float8, want numeric, ndigits int DEFAULT 12) RETURNS boolean
 LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT digits(got, want) >= ndigits $$;
@@ -22,13 +22,13 @@ CREATE TEMP TABLE fits AS SELECT gpu_ols_fit('SELECT mpg, wt FROM mtcars') AS a,
 SELECT model, df_residual, df, agrees(deviance_change, 92.262640327863295) AS change,
     agrees(statistic, 6.9422865931507864) AS statistic, agrees(p_value, 0.0035600419821586612) AS p_value, test
 FROM fits, gpu_anova(a, b);
--- ... in either order the smaller one comes first
+-- the smaller model comes first, in either order of arguments
 SELECT model, df_residual, deviance = (CASE model WHEN 1 THEN b ELSE a END).deviance AS deviance,
     agrees(statistic, 6.9422865931507864) AS statistic FROM fits, gpu_anova(b, a);
--- the likelihood ratio for logistic ones
+-- the likelihood ratio for logistic models
 SELECT model, df_residual, df, agrees(statistic, 9.1169743351780976) AS statistic,
     agrees(p_value, 0.0025324848119910089) AS p_value, test FROM fits, gpu_anova(g, h);
--- families with a dispersion: F over that of the larger model
+-- families with a dispersion: F with the larger model's dispersion
 SELECT df, agrees(statistic, 8.3000991045425287) AS gamma, agrees(p_value, 0.0014773976228624149) AS p_value, test
 FROM gpu_anova(made('gamma', 'log', 30, 0.56667241018072922), made('gamma', 'log', 28, 0.34914586571277101, 4,
     dispersion => 0.01310385223887923)) WHERE model = 2;
@@ -39,7 +39,7 @@ FROM gpu_anova(made('quasibinomial', 'logit', 30, 19.176084807445086),
 SELECT df, agrees(statistic, 9.6842944224726786) AS poisson, agrees(p_value, 0.0018584974168044176) AS p_value, test
 FROM gpu_anova(made('poisson', 'log', 30, 21.962333259190551), made('poisson', 'log', 29, 12.278038836717872, 3))
 WHERE model = 2;
--- negative binomial models of different theta have different deviances: likelihoods are compared
+-- negative binomial models of different theta have incomparable deviances: likelihoods are compared
 SELECT df, agrees(statistic, 21.621613176479968, 11) AS negbin, agrees(p_value, 0.00023834492629926096, 11) AS p_value,
     test
 FROM gpu_anova(made('negative binomial', 'log', 144, 168.50743252701619, 2, 146, 1.0741165238371091,
@@ -48,7 +48,7 @@ FROM gpu_anova(made('negative binomial', 'log', 144, 168.50743252701619, 2, 146,
                    log_lik => -547.82634862366763)) WHERE model = 2;
 SELECT statistic, test FROM gpu_anova(made('negative binomial', 'log', 30, 20, 2, theta => 3),
     made('negative binomial', 'log', 29, 15, 3, theta => 3)) WHERE model = 2;
--- robust covariances don't matter; no test without degrees of freedom, or without a dispersion; a perfect fit; a
+-- robust covariances are ignored; there is no test without degrees of freedom or a dispersion; a perfect fit; a
 -- deviance that grows by rounding
 SELECT statistic, p_value FROM fits, gpu_anova(made('poisson', 'log', 30, 20, vcov_type => 'HC0'),
     made('poisson', 'log', 29, 15, 3)) WHERE model = 2;
@@ -63,7 +63,7 @@ FROM gpu_anova(gpu_ols_fit('SELECT 1 + 2 * i + j, i FROM generate_series(1, 9) i
 SELECT deviance_change, statistic, p_value
 FROM gpu_anova(made('poisson', 'log', 30, 20), made('poisson', 'log', 29, 20.0000000000001, 3)) WHERE model = 2;
 SELECT count(*) FROM fits, gpu_anova(a, NULL);
--- what can't be compared
+-- models that can't be compared
 SELECT gpu_anova(a, g) FROM fits;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_anova(made('binomial', 'probit', 30, 20), made('binomial', 'cloglog', 29, 15, 3));
@@ -78,7 +78,7 @@ SELECT gpu_anova(g, gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 1)) FR
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_anova(a, gpu_ols_fit('SELECT mpg, vs, am FROM mtcars')) FROM fits;
 \echo :LAST_ERROR_SQLSTATE
--- gpu_wald: all terms together is the F of gpu_glance, one term the square of its t
+-- gpu_wald: the test of all terms is the F of gpu_glance, the test of one term the square of its t
 SELECT df1, df2, agrees(statistic, 47.152818701457761) AS statistic, agrees(p_value, 4.5064110240248281e-11) AS p_value,
     test FROM fits, gpu_wald(b);
 SELECT df1, df2, agrees(w.statistic, g.f_statistic::numeric, 13) AS statistic FROM fits, gpu_wald(b) w, gpu_glance(b) g;
@@ -87,8 +87,8 @@ SELECT bool_and(agrees(w.statistic, (t.statistic ^ 2)::numeric, 13) AND agrees(w
     13)) AS squares FROM fits, gpu_tidy(b) t, gpu_wald(b, ARRAY[term]) w;
 SELECT df1, df2, agrees(statistic, 6.9398913289975157, 6) AS r_to_its_digits,
     agrees(p_value, 0.031118721466453964, 6) AS p_value, test FROM fits, gpu_wald(h);
--- a covariance matrix of any type; terms with a correlation of r = 1 - 2^-40 or -r: 18 / (1 + r) and 18 / (1 - r), the
--- latter of covariances that rounding left nothing of
+-- covariance matrices of any type; terms with a correlation of r = 1 - 2^-40 or -r: 18 / (1 + r) and 18 / (1 - r), the
+-- latter from covariances that cancel to rounding
 SELECT statistic, df2, p_value = gpu_pf(5, 1, 7, false) AS p_value
 FROM gpu_wald(made('gaussian', 'identity', 7, 1, method => 'ols', coef => '{1,5}', vcov => '{{1,0.5},{0.5,5}}',
     vcov_type => 'HC1', df_inference => 7));
@@ -98,12 +98,12 @@ FROM (SELECT ARRAY[[1, 0, 0], [0, 1, 1 - 2::float8 ^ -40], [0, 1 - 2::float8 ^ -
      gpu_wald(made('poisson', 'log', 7, 1, 3, terms => '{(intercept),a,b}', coef => '{1,3,3}', vcov => v)) same,
      gpu_wald(made('poisson', 'log', 7, 1, 3, terms => '{(intercept),a,b}', coef => '{1,3,-3}', vcov => v,
          design => '2 1 vcov_low 96 ' || repeat('0', 96))) opposite;
--- scales far apart, up to the ends of float8
+-- scales far apart, up to the ends of float8's range
 SELECT statistic FROM gpu_wald(made('poisson', 'log', 7, 1, 3, terms => '{a,b,c}', coef => '{3e150,4e-160,0}',
     vcov => '{{1e300,0,0},{0,1e-320,0},{0,0,1}}'), '{a,c}');
 SELECT round(statistic::numeric, 3) AS subnormal
 FROM gpu_wald(made('poisson', 'log', 7, 1, 1, terms => '{b}', coef => '{4e-160}', vcov => '{{1e-320}}'));
--- aliased terms are left out; without degrees of freedom, or of a perfect fit; nothing to test
+-- aliased terms are left out; no degrees of freedom, a perfect fit, and no term to test
 SELECT df1, df2, statistic > 0 AS statistic FROM gpu_wald(gpu_ols_fit('SELECT mpg, wt, 2 * wt AS wt2, hp FROM mtcars'));
 SELECT df1, statistic, p_value FROM gpu_wald(gpu_ols_fit('SELECT mpg, wt, 2 * wt AS wt2, hp FROM mtcars'), '{wt2}');
 SELECT df1, df2, statistic, p_value, test FROM gpu_wald(gpu_ols_fit('VALUES (3, 1), (5, 2)'));
@@ -134,7 +134,7 @@ SELECT gpu_wald(made('poisson', 'log', 7, 1, vcov => '{{1,0},{0,-1}}'));
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_wald(made('poisson', 'log', 7, 1, 2, terms => '{a,b}', vcov => '{{1,0},{0,0}}'));
 \echo :LAST_ERROR_SQLSTATE
--- ... and what is no number at all
+-- models that contain NaN
 SELECT df1, statistic, p_value
 FROM gpu_wald(made('poisson', 'log', 7, 1, 2, terms => '{a,b}', vcov => '{{1,Infinity},{Infinity,1}}'));
 SELECT df1, df2, statistic, p_value
@@ -150,20 +150,20 @@ SELECT term, agrees(vif, want) AS right FROM (SELECT gpu_ols_stats_agg(mpg, wt, 
     JOIN (VALUES ('x1', 2.5304427501289823), ('x2', 4.9219557480794904), ('x3', 2.8738037543873904)) r(term, want)
         USING (term) ORDER BY term;
 SELECT term, agrees(vif, 2.4442971949204542, 6) AS r_to_its_digits FROM fits, gpu_vif(h);
--- Longley's: R's digits, to those that its QR has
+-- Longley's data: the digits of R, as many as its QR has
 SELECT term, agrees(vif, want, 10) AS right FROM (SELECT gpu_ols_stats_agg(y, VARIADIC x) AS s FROM nist_rows
     WHERE dataset = 'longley') t, gpu_vif(s)
     JOIN (VALUES ('x1', 135.53243827998543), ('x2', 1788.5134827179381), ('x3', 33.618890596049575),
         ('x4', 3.5889301934453179), ('x5', 399.15102231259254), ('x6', 758.98059740679253)) r(term, want)
     USING (term) ORDER BY term;
--- of x = 1 .. 100 and its square, exactly; the response, an offset and weights that are all the same change nothing
+-- x = 1 .. 100 and its square, exactly; the response, an offset and equal weights change nothing
 WITH t AS (SELECT i::float8 AS x, i::float8 * i AS x2 FROM generate_series(1, 100) i),
      e AS (SELECT sum(i * i) - sum(i) ^ 2 / 100 AS sxx, sum(i ^ 3) - sum(i) * sum(i * i) / 100 AS sxy,
          sum(i ^ 4) - sum(i * i) ^ 2 / 100 AS syy FROM generate_series(1::numeric, 100) i),
      s AS (SELECT unnest(ARRAY[gpu_ols_stats_agg(0, x, x2), gpu_ols_stats_agg(x2 + 1, x + 1e9, x2),
          gpu_wls_stats_agg(2, x, x, x2)]) AS s FROM t)
 SELECT bool_and(agrees(vif, sxx * syy / (sxx * syy - sxy ^ 2), 15)) AS right, count(*) FROM s, e, gpu_vif(s);
--- collinear ones: every term that takes part, and no other; a constant; fewer rows than terms
+-- collinear columns: every term in the combination is infinite, and no other; a constant; fewer rows than terms
 SELECT term, CASE WHEN vif < 'Infinity' THEN round(vif::numeric, 6) ELSE 'Infinity' END AS vif
 FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp, 2 * wt + drat, drat, qsec, 3) AS s FROM mtcars) t, gpu_vif(s);
 SELECT term, vif FROM (SELECT gpu_ols_stats_agg(y, VARIADIC x) AS s
@@ -183,7 +183,7 @@ SELECT gpu_vif(made('poisson', 'log', 7, 1, vcov => NULL));
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_vif(made('poisson', 'log', 7, 1, vcov_type => 'HC3'));
 \echo :LAST_ERROR_SQLSTATE
--- gpu_with_terms: names for an aggregate's features, with the intercept's or without; everything else stays
+-- gpu_with_terms: names for an aggregate's features, with the intercept's or without; all else stays
 SELECT (gpu_with_terms(m, '{weight,power}')).terms,
     (gpu_with_terms(m, '{(intercept),weight,power}')).terms AS with_intercept,
     gpu_with_terms(gpu_with_terms(m, '{a,b}'), '{x1,x2}') = m AS back,
@@ -227,8 +227,8 @@ SELECT pseudo_r_squared, family, link, dispersion, vcov
 FROM gpu_glance(made('quasipoisson', 'log', 28, 30, dispersion => NULL));
 SELECT pseudo_r_squared, family, link, dispersion, vcov
 FROM gpu_glance(made(NULL, NULL, 30, 19, null_deviance => 38, method => 'logistic', dispersion => NULL));
--- whatever models hold, nothing else than an error of SQLSTATE 22 comes of it (without a worker for each call, where a
--- setting asks for that)
+-- whatever a model contains, only errors of SQLSTATE 22 may come of it (without a worker for each call if a setting
+-- asks for that)
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE hostile AS
 SELECT made(family, link, df, a, rank, 2147483647, v, v, b, a, ARRAY[1, a, b], ARRAY[[1, v, c], [v, b, a], [c, a, v]],

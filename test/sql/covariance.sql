@@ -1,4 +1,4 @@
--- Covariances robust to heteroscedasticity and to clusters, against fits in 60 digits:
+-- Covariances robust to heteroscedasticity and to clusters against fits in 60 digits:
 -- test/data/covariance_reference.py.
 CREATE TABLE covariance_rows (i serial, dataset text, y float8, weight float8, frequency float8, base float8,
     cluster1 int, cluster2 int, x float8[]);
@@ -26,7 +26,7 @@ FROM covariance_cases GROUP BY vcov ORDER BY vcov COLLATE "C";
 CREATE FUNCTION cluster_columns(c covariance_cases) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_agg('cluster' || k) FROM unnest(string_to_array(nullif(c.clusters, ''), '+')) k
 $$;
--- The logistic and the linear ones by the functions of their own, the others by gpu_glm_fit.
+-- Logistic and linear fits use functions of their own, others gpu_glm_fit.
 CREATE FUNCTION covariance_fit(c covariance_cases, also_from text DEFAULT '', also_where text DEFAULT '')
 RETURNS gpu_model LANGUAGE plpgsql AS $$
 DECLARE
@@ -48,14 +48,14 @@ END $$;
 
 CREATE TABLE covariance_models (way text, id bigint, m gpu_model);
 INSERT INTO covariance_models SELECT 'query', id, covariance_fit(c) FROM covariance_cases c;
--- rows in a temporary file
+-- the rows in a temporary file
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off; SET max_parallel_workers_per_gather = 0;
 INSERT INTO covariance_models SELECT 'file', id, covariance_fit(c, also_from => ', one_of_many()')
 FROM covariance_cases c;
 RESET ALL;
 INSERT INTO covariance_models SELECT 'query, volatile', id, covariance_fit(c, also_where => ' AND random() >= 0')
 FROM covariance_cases c WHERE clusters = '';
--- the query run once a pass, in parallel workers, and then on the session's process alone
+-- the query run for each pass, in parallel workers, and then in the session's process alone
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
@@ -76,7 +76,7 @@ SET gpureg.debug_ring = on;
 INSERT INTO covariance_models SELECT 'ring', id, covariance_fit(c) FROM covariance_cases c WHERE id % 2 = 1;
 RESET ALL;
 
--- How many digits of a matrix are right, relative to the roots of the variances
+-- Digits of a matrix that are right, relative to the roots of the variances
 CREATE TABLE covariance_sizes AS
 SELECT dataset, vcov, coalesce(f.clusters, '') AS clusters, f.i, f.j, f.value, sqrt(abs(u.value * v.value)) AS size
 FROM covariance_fits f
@@ -94,8 +94,8 @@ GROUP BY d.way, c.id, c.vcov, c.dataset, c.clusters;
 SELECT way, vcov, count(*) AS fits, min(digits) >= 11 AS eleven, string_agg(DISTINCT dataset || ' ' || clusters, '; ')
     FILTER (WHERE digits < 11) AS fewer
 FROM covariance_digits GROUP BY way, vcov ORDER BY way COLLATE "C", vcov COLLATE "C";
--- what goes with them: estimates and deviances are those without clusters, t of a linear regression has one degree of
--- freedom less than there are clusters, the fewer of two ways
+-- Without clusters estimates and deviances are the same; t of a linear regression has one degree of freedom
+-- less than there are clusters, in the key with fewer
 SELECT count(*) AS fits, bool_and((m).vcov_type = vcov) AS named, bool_and((m).converged) AS converged,
        bool_and(CASE WHEN family <> 'gaussian' THEN (m).df_inference = 'Infinity'
            WHEN clusters = '' THEN (m).df_inference = (m).df_residual
@@ -112,7 +112,7 @@ JOIN (SELECT dataset, (m).coef, (m).deviance, (m).null_deviance, (m).log_lik FRO
     JOIN covariance_cases USING (id)
       WHERE vcov = 'HC0' AND way = 'query') h USING (dataset);
 
--- Clusters of any type that can be grouped, by its own equality
+-- Clusters of any type that can be grouped, by its own equality operator
 CREATE TYPE cluster_kind AS ENUM ('a', 'b', 'c', 'd', 'e', 'f', 'g');
 CREATE TYPE cluster_pair AS (u int, v text);
 CREATE DOMAIN cluster_domain AS text CHECK (value <> '');
@@ -135,7 +135,7 @@ SELECT i, i * 37 % 101 / 10.0::float8 + i % 7 AS y, i * 53 % 97 / 10.0::float8 A
            END AS infinite, (i % 7)::cluster_number AS number
 FROM generate_series(1, 400) i;
 ANALYZE cluster_types;
--- groups come in another order
+-- groups come in another order, so sums differ by rounding
 CREATE FUNCTION nearly(a gpu_model, b gpu_model) RETURNS boolean LANGUAGE sql AS $$
     SELECT relative_difference(std_errors(a), std_errors(b)) < 1e-13 AND relative_difference((a).coef, (b).coef) < 1e-13
            AND (a).n = (b).n AND (a).n_skipped = (b).n_skipped AND (a).df_inference = (b).df_inference
@@ -148,7 +148,7 @@ FROM unnest('{text,uuid,date,numeric,scale,enum,composite,domain,array,words,flo
              int8,int2,oid,least,far,timestamp,infinite,number}'::text[]) c,
     unnest('{CR1,CR2}'::text[]) v ORDER BY v, c;
 SELECT (gpu_ols_fit('SELECT y, x, z, boolean FROM cluster_types', vcov => 'CR0', clusters => '{boolean}')).df_inference;
--- a row without a cluster is left out, whichever column it is
+-- a row without a cluster is left out, whichever cluster column is NULL
 SELECT nearly(gpu_ols_fit('SELECT y, x, z, part FROM cluster_types', vcov => v, clusters => '{part}'), b) AS same,
     (b).n, (b).n_skipped
 FROM unnest('{CR0,CR1,CR2}'::text[]) v,
@@ -158,8 +158,8 @@ SELECT nearly(gpu_glm_fit('SELECT other, y, x, z, part FROM cluster_types', 'gau
     clusters => '{other,part}'), b) AS same, (b).n_skipped
 FROM gpu_glm_fit('SELECT other, CASE WHEN part IS NOT NULL THEN y END AS y, x, z, int FROM cluster_types', 'gaussian',
     vcov => 'CR1', clusters => '{int,other}') b;
--- formulas: a cluster is a feature where the formula names it, and isn't meant by a dot; a factor of clusters;
--- categories without a formula
+-- formulas: a cluster is a feature only if the formula names it, not by a dot; a factor of clusters; categories without
+-- a formula
 SELECT formula, (m).terms, (m).df_inference, (m).n_skipped
 FROM unnest('{y ~ x + z,y ~ x + factor(part),y ~ .,y ~ x*enum,y ~ 1,part ~ x}'::text[]) WITH ORDINALITY f(formula, i),
      gpu_ols_fit('SELECT y, x, z, enum, part FROM cluster_types', formula => formula, vcov => 'CR1',
@@ -168,7 +168,7 @@ SELECT (gpu_ols_fit('SELECT y, x, text, enum FROM cluster_types', vcov => 'CR1',
 SELECT nearly(gpu_glm_fit('SELECT y, x, z, int FROM cluster_types', 'gaussian', formula => 'y ~ x + z + x:z',
     vcov => 'CR2', clusters => '{int}'),
               gpu_ols_fit('SELECT y, x, z, x * z, int FROM cluster_types', vcov => 'CR2', clusters => '{int}')) AS same;
--- clusters by what is a weight or an offset as well; frequencies are rows; arrays; many columns
+-- clusters by a column that is a weight or an offset, too; frequencies count as rows; arrays; many columns
 SELECT (gpu_ols_fit('SELECT y, x, w FROM cluster_types', weights => 'w', vcov => 'CR1',
     clusters => '{w}')).df_inference;
 SELECT vcov, nearly(gpu_ols_fit('SELECT y, x, z, w, int FROM cluster_types', frequencies => 'w', vcov => vcov,
@@ -187,12 +187,12 @@ SELECT nearly(gpu_logreg_fit('SELECT y > 8, x, z, int FROM cluster_types', vcov 
     solver => s),
               gpu_logreg_fit('SELECT y > 8, x, z, int FROM cluster_types', vcov => 'CR1', clusters => '{int}')) AS same
 FROM unnest('{gd,lbfgs}'::text[]) s;
--- rows that are collinear, a term that is aliased
+-- collinear columns, and a term that is aliased
 SELECT nearly(gpu_ols_fit('SELECT y, x, 2 * x, z, int FROM cluster_types', vcov => v, clusters => '{int}'),
               gpu_ols_fit('SELECT y, x, 0, z, int FROM cluster_types', vcov => v, clusters => '{int}')) AS same
 FROM unnest('{CR1,CR2}'::text[]) v;
 
--- As many clusters as rows are HC0 and HC2; 100,000 of them
+-- Clusters of single rows give HC0 and HC2; 100,000 clusters
 CREATE TABLE many_clusters AS SELECT i, sin(i) AS x, cos(i * 7) AS z, i % 100 AS g,
     sin(i * 3) + (i % 100) / 50.0::float8 AS y FROM generate_series(1, 100000) i;
 ANALYZE many_clusters;
@@ -200,7 +200,7 @@ SELECT cr, (a).df_inference, relative_difference(std_errors(a), std_errors(b)) <
 FROM (VALUES ('CR0', 'HC0'), ('CR2', 'HC2')) v(cr, hc), gpu_ols_fit('SELECT y, x, z, i FROM many_clusters', vcov => cr,
     clusters => '{i}') a,
      gpu_ols_fit('SELECT y, x, z FROM many_clusters', vcov => hc) b ORDER BY cr;
--- pairs of which each is a row: the two ways take off what they have in common
+-- pairs of keys that are single rows: both keys subtract what they have in common
 SELECT (a).df_inference, relative_difference(ARRAY[(a).vcov[2][2]], ARRAY[(b).vcov[2][2]]) < 1e-10 AS same
 FROM gpu_ols_fit('SELECT y, x, z, i, g FROM many_clusters', vcov => 'CR0', clusters => '{g,i}') a,
      gpu_ols_fit('SELECT y, x, z, g FROM many_clusters', vcov => 'CR0', clusters => '{g}') b;
@@ -208,7 +208,7 @@ SET work_mem = '64kB';
 SELECT (gpu_ols_fit('SELECT y, x, z, i FROM many_clusters', vcov => 'CR1', clusters => '{i}')).df_inference;
 RESET work_mem;
 
--- Of two ways a variance may come out negative: it has no root, nor have the tests that want one
+-- With two keys a variance may be negative: it has no root, and no test that needs one
 CREATE TABLE negative AS
 SELECT y, x, a, b FROM (VALUES (1.0, 1.0, 1, 1), (-1, 1, 1, 2), (-1, 1, 2, 1), (1, 1, 2, 2), (2, -1, 1, 1),
     (-2, -1, 1, 2), (-2, -1, 2, 1), (2, -1, 2, 2)) t(y, x, a, b);
@@ -220,7 +220,7 @@ SELECT g.n, g.vcov FROM negative_model, gpu_glance(m) g;
 SELECT w.statistic, w.p_value FROM negative_model, gpu_wald(m, '{x}') w;
 SELECT i.* FROM negative_model, gpu_predict_interval(m, 'confidence', 0.95, 1.0) i;
 SELECT gpu_summary(m) ~ 'NaN|NULL| - ' AS told FROM negative_model;
--- rows that bring their clusters' keys along, and rows that the server groups: both columns' keys, one of a text
+-- rows that carry their clusters' keys, and rows that the server groups: both keys, one of them a text
 SELECT v, nearly(gpu_ols_fit('SELECT y, x, z, int, other FROM cluster_types', vcov => v, clusters => '{int,other}'),
                  gpu_ols_fit('SELECT y, x, z, text, other FROM cluster_types', vcov => v,
                      clusters => '{text,other}')) AS ols,
@@ -242,7 +242,7 @@ FROM unnest('{CR0,CR1}'::text[]) v;
 SELECT gpu_cluster_key(x) FROM unnest('{-9007199254740992,-9007199254740991,-1,9007199254740991,9007199254740992}'::int8[]) x;
 SELECT gpu_cluster_key('infinity'::date), gpu_cluster_key(true), gpu_cluster_key(7::oid), gpu_cluster_key(8::cluster_number);
 SELECT gpu_cluster_key('a'::text);
--- what tells of the run
+-- gpu_last_run() of such a fit
 SELECT (gpu_ols_fit('SELECT y, x, text FROM cluster_types', vcov => 'CR1', clusters => '{text}')).n;
 SELECT function, regexp_replace(reason, '^.*; the query', 'the query') AS reason FROM gpu_last_run();
 SELECT (gpu_ols_fit('SELECT y, x, text, other FROM cluster_types', vcov => 'CR1', clusters => '{text,other}')).n;

@@ -1,9 +1,9 @@
--- What robust covariances refuse, and say, each with its SQLSTATE.
+-- Errors and warnings of robust covariances, each with its SQLSTATE.
 CREATE TABLE cov_bad AS SELECT i::float8 AS y, sin(i) AS x, i % 4 AS g, i % 3 AS h, 1 AS one, NULL::int AS nothing,
     json_build_object('k', i % 4) AS json,
                                point(i % 4, 0) AS point, i % 2 AS w, i % 2 = 0 AS b FROM generate_series(1, 20) i;
 \set SHOW_CONTEXT never
--- the words
+-- names of covariances
 SELECT gpu_ols_fit('SELECT y, x FROM cov_bad', vcov => 'HC4');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad', vcov => 'CR1');
@@ -18,7 +18,7 @@ SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad', vcov => 'HC1', clusters => '{g
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT b, x, g FROM cov_bad', vcov => NULL, clusters => '{g}');
 \echo :LAST_ERROR_SQLSTATE
--- the columns
+-- cluster columns
 SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad', vcov => 'CR1', clusters => '{}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, g, h, w FROM cov_bad', vcov => 'CR1', clusters => '{g,h,w}');
@@ -39,12 +39,12 @@ SELECT gpu_ols_fit('SELECT y, x, json FROM cov_bad', vcov => 'CR1', clusters => 
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, g, point FROM cov_bad', vcov => 'CR2', clusters => '{g,point}');
 \echo :LAST_ERROR_SQLSTATE
--- the rows
+-- rows that are one cluster
 SELECT gpu_ols_fit('SELECT y, x, one FROM cov_bad', vcov => 'CR0', clusters => '{one}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, g, one FROM cov_bad', vcov => 'CR2', clusters => '{g,one}');
 \echo :LAST_ERROR_SQLSTATE
--- ... one cluster among the rows that weigh something
+-- one cluster among the rows whose weight isn't 0
 SELECT gpu_ols_fit('SELECT y, x, w, w AS c FROM cov_bad', weights => 'w', vcov => 'CR1', clusters => '{c}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, nothing FROM cov_bad', vcov => 'CR1', clusters => '{nothing}');
@@ -63,7 +63,7 @@ SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad LIMIT 10', vcov => 'CR1', cluste
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad TABLESAMPLE BERNOULLI (50)', vcov => 'CR1', clusters => '{g}');
 \echo :LAST_ERROR_SQLSTATE
--- a function that says it is immutable, and isn't
+-- a function that is marked immutable, but isn't
 CREATE SEQUENCE cov_calls;
 CREATE FUNCTION cov_lies(i float8) RETURNS int
 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN CASE WHEN nextval('cov_calls') > 25 THEN NULL ELSE i::int % 4 END; END $$;

@@ -1,4 +1,4 @@
--- Cross-validation. Reference values are of 80 digits, each fold's fit made anew from its training rows alone:
+-- Cross-validation against values of 80 digits, with each fold's fit computed anew from its training rows alone:
 -- test/data/cv_reference.py.
 \set VERBOSITY default
 CREATE TABLE cv_fits (fit text, fold bigint, n_train bigint, n_test bigint, coef numeric[], error numeric,
@@ -23,7 +23,7 @@ INSERT INTO cv_cases VALUES ('column', NULL, 0, 10, 'y ~ x1 + x2', NULL, 0, 'fol
     ('logistic no intercept', 'id', 9, 5, 'z ~ x1 + x2 - 1', NULL, 0, NULL),
     ('logistic ridge', 'id', 10, 5, 'z ~ x1 + x2', NULL, 2.5, NULL),
     ('logistic far', 'id', 6, 5, 'z ~ far + x1', NULL, 0, NULL);
--- also_from: what stands behind the query's table
+-- also_from: text behind the query's table
 CREATE FUNCTION cv(c cv_cases, also_from text DEFAULT '')
 RETURNS TABLE (fold bigint, n_train bigint, n_test bigint, coef float8[], error float8, std_error float8,
     misclassified float8) LANGUAGE plpgsql AS $$
@@ -45,7 +45,7 @@ CREATE TABLE cv_got (way text, fit text, fold bigint, n_train bigint, n_test big
 INSERT INTO cv_got SELECT 'memory', c.fit, v.* FROM cv_cases c, cv(c) v;
 SELECT function, rows, features, reason ~ '; 5 folds, \d+ passes over one each$' AS passes,
        kernel_seconds BETWEEN 0 AND total_seconds AS seconds FROM gpu_last_run();
--- workers; the rows in a temporary file, as they have no room or could be others; by way of a ring
+-- workers; the rows in a temporary file, because they have no room or the query is volatile; the rows through a ring
 SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 INSERT INTO cv_got SELECT 'workers', c.fit, v.* FROM cv_cases c, cv(c) v;
@@ -60,7 +60,7 @@ RESET ALL;
 SET gpureg.debug_ring = on;
 INSERT INTO cv_got SELECT 'ring', c.fit, v.* FROM cv_cases c, cv(c) v;
 RESET ALL;
--- Coefficients, errors and standard errors have 11 digits, and rows and those that are on the wrong side are counted.
+-- Coefficients, errors and standard errors have 11 digits, and the counts of rows and of misclassified rows are right.
 SELECT way, count(*) AS n, count(DISTINCT g.fit) AS fits,
     bool_and((g.n_train, g.n_test) = (w.n_train, w.n_test)) AS rows,
     bool_and((SELECT bool_and(digits(a, b) > 11) FROM unnest(g.coef, w.coef) c(a, b))) AS coef,
@@ -73,16 +73,16 @@ FROM cv_got g JOIN cv_fits w ON g.fit = w.fit AND g.fold IS NOT DISTINCT FROM w.
 GROUP BY way ORDER BY way COLLATE "C";
 SELECT count(*) AS missing FROM cv_fits w WHERE NOT EXISTS (SELECT FROM cv_got g WHERE way = 'memory' AND
     g.fit = w.fit AND g.fold IS NOT DISTINCT FROM w.fold);
--- the folds are those that gpu_cv_fold tells
+-- the folds are gpu_cv_fold's
 SELECT bool_and(n = n_test) AS same FROM (SELECT gpu_cv_fold(id, 5, 3) AS fold, count(*) AS n FROM cv_rows GROUP BY 1) f
 FULL JOIN (SELECT * FROM cv_got WHERE way = 'memory' AND fit = 'id' AND fold IS NOT NULL) g USING (fold);
 SELECT gpu_cv_fold(7::smallint, 9) = gpu_cv_fold(7::numeric, 9) AS number, gpu_cv_fold('a'::text, 3, 5) BETWEEN 1 AND 3
     AS text, gpu_cv_fold(NULL::int, 3) IS NULL AS none;
--- terms, and one that is aliased where a level is missing: in its fold the term adds nothing
+-- terms, one of which is aliased in the fold that lacks a level: it adds nothing there
 SELECT fold, terms, (coef[3] IS NULL) AS aliased, mse > 0 AS error FROM gpu_ols_cv(
     'SELECT y, x1, (i = 3)::int AS only, i % 2 AS fold FROM (SELECT i, sin(i) AS y, cos(i) AS x1 FROM '
     'generate_series(1, 20) i) t', fold => 'fold');
--- ... so that its error is that of a fit without it
+-- the error of that fold is that of a fit without the term
 SELECT abs(a.mse / b.mse - 1) < 1e-14 AS linear, abs(c.deviance / d.deviance - 1) < 1e-12 AS logistic
 FROM (SELECT 'SELECT sin(i) AS y, cos(i) AS x1, i % 2 AS fold FROM generate_series(1, 20) i' AS q,
              'SELECT sin(i) AS y, cos(i) AS x1, (i = 3)::int AS only, i % 2 AS fold FROM generate_series(1, 20) i'
@@ -91,11 +91,11 @@ FROM (SELECT 'SELECT sin(i) AS y, cos(i) AS x1, i % 2 AS fold FROM generate_seri
      gpu_logreg_cv(replace(r, 'sin(i)', 'sin(i) > 0.1'), fold => 'fold') c,
      gpu_logreg_cv(replace(q, 'sin(i)', 'sin(i) > 0.1'), fold => 'fold') d
 WHERE a.fold = 1 AND b.fold = 1 AND c.fold = 1 AND d.fold = 1;
--- a fold that separates: no estimate, no error
+-- a fold whose fit is separated has no estimate and no error
 SELECT fold, n_test, converged, coef[2] IS NULL AS none, deviance IS NULL AS no_deviance, misclassified IS NULL AS
     no_share FROM gpu_logreg_cv('SELECT i % 20 > 9 AND i <> 32 AS z, i % 20 AS x, i / 20 AS fold FROM '
     'generate_series(0, 59) i', fold => 'fold');
--- rows without a key take no part, and neither do those of weight 0, wherever they are
+-- rows without a key, and rows of weight 0, are left out wherever they are
 SELECT fold, n_train, n_test FROM gpu_ols_cv('SELECT y, x1, nullif(fold, -1) AS fold FROM cv_rows', fold => 'fold');
 SELECT fold, n_train, n_test FROM gpu_logreg_cv('SELECT z, x1, nullif(fold, -1) AS fold FROM cv_rows', fold => 'fold');
 SELECT fold, n_train, n_test FROM gpu_ols_cv('SELECT y, x1, fold, (fold <> 0)::int AS w FROM cv_rows', fold => 'fold',
@@ -106,7 +106,7 @@ SELECT fold, n_train, n_test FROM gpu_logreg_cv('SELECT z, x1, fold, (fold <> 0)
 SELECT fold, n_test FROM gpu_logreg_cv('SELECT z, x1, fold * 1000000007 - 5 AS f FROM cv_rows', fold => 'f');
 SELECT fold, n_test FROM gpu_logreg_cv('SELECT z, x1, id % 2 = 0 AS f FROM cv_rows', fold => 'f');
 
--- Errors
+-- Errors, each with its SQLSTATE
 SELECT * FROM gpu_ols_cv();
 SELECT * FROM gpu_ols_cv('SELECT y, x1 FROM cv_rows');
 SELECT * FROM gpu_logreg_cv('SELECT z, x1, id FROM cv_rows', key => 'id', fold => 'fold');

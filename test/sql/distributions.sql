@@ -1,8 +1,8 @@
--- R's distribution functions. Digits in the tails, against values of 20 digits, are the unit test inference_test's.
+-- R's distribution functions. The unit test inference_test checks digits in the tails against values of 20 digits.
 \set VERBOSITY default
--- what R 4.2 prints with 17 digits: pnorm(-1.96), pnorm(120, 100, 15, FALSE), qnorm(0.975), qnorm(0.1, 100, 15),
--- pt(2.5, 7), qt(0.025, 7), pchisq(10, 4, lower.tail = FALSE), qchisq(0.95, 4), pf(3.2, 4, 20, lower.tail = FALSE),
--- qf(0.95, 4, 20)
+-- R 4.2's output with 17 digits of pnorm(-1.96), pnorm(120, 100, 15, FALSE), qnorm(0.975), qnorm(0.1, 100, 15), pt(2.5,
+-- 7), qt(0.025, 7), pchisq(10, 4, lower.tail = FALSE), qchisq(0.95, 4), pf(3.2, 4, 20, lower.tail = FALSE), qf(0.95, 4,
+-- 20)
 SELECT name, digits(got, want) >= 14 AS "right" FROM (VALUES
     ('pnorm', gpu_pnorm(-1.96), 0.024997895148220428), ('pnorm upper', gpu_pnorm(120, 100, 15, false),
         0.091211219725867848),
@@ -13,7 +13,7 @@ SELECT name, digits(got, want) >= 14 AS "right" FROM (VALUES
     ('qchisq', gpu_qchisq(0.95, 4), 9.487729036781154),
     ('pf', gpu_pf(3.2, 4, 20, lower_tail => false), 0.03483162372878252),
     ('qf', gpu_qf(0.95, 4, 20), 2.8660814020156589)) AS t(name, got, want);
--- the two tails add up; what is lost to 1 - p is there in the other tail
+-- the two tails add up to 1; digits that 1 - p would lose are in the other tail
 SELECT gpu_pt(-40, 3.5) + gpu_pt(-40, 3.5, false) AS pt, gpu_pf(40, 2, 3.5) + gpu_pf(40, 2, 3.5, false) AS pf,
     gpu_pnorm(38, lower_tail => false) > 0 AS deep, gpu_pnorm(38) AS near_1;
 -- limits, and NaN
@@ -26,12 +26,12 @@ SELECT gpu_pf(0, 1, 2), gpu_pf('Infinity', 1, 2), gpu_qf(0, 1, 2), gpu_qf(1, 1, 
 SELECT gpu_pnorm('NaN'), gpu_qnorm('NaN'), gpu_pt(1, 'NaN'), gpu_qt('NaN', 2), gpu_pchisq('NaN', 2),
     gpu_qchisq(0.5, 'NaN'), gpu_pf(1, 'NaN', 2), gpu_qf(0.5, 1, 'NaN'), gpu_pnorm('Infinity', 'Infinity') AS difference;
 SELECT gpu_pnorm(NULL) IS NULL AND gpu_qt(0.5, NULL) IS NULL AND gpu_pf(1, 2, 3, NULL) IS NULL AS nulls;
--- the extension's own p-values and limits are these
+-- the extension's own p-values and limits come from these functions
 SELECT bool_and(relative_difference(ARRAY[p_value], ARRAY[2 * gpu_pt(abs(statistic), df_residual, false)]) < 1e-14
                 AND relative_difference(ARRAY[conf_high],
                     ARRAY[estimate + std_error * gpu_qt(0.975, df_residual)]) < 1e-14) AS same
 FROM (SELECT gpu_ols_agg(mpg, wt, hp) AS m FROM mtcars) f, gpu_tidy(m), gpu_glance(m);
--- outside the domain
+-- arguments outside the domain
 SELECT gpu_pnorm(0, 0, -1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_qnorm(1.5);
@@ -50,6 +50,6 @@ SELECT gpu_pf(1, 0, 3);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_qf(0.5, 3, -2);
 \echo :LAST_ERROR_SQLSTATE
--- for indexes, generated columns, parallel plans
+-- attributes for indexes, generated columns, parallel plans
 SELECT count(*) FROM pg_proc WHERE proname ~ '^gpu_[pq](norm|t|chisq|f)$' AND provolatile = 'i' AND proisstrict
     AND proparallel = 's' AND obj_description(oid, 'pg_proc') IS NOT NULL;

@@ -1,14 +1,14 @@
 -- `.` in a formula means every column that is neither the response nor has a role, wherever these stand in the query:
--- each function that takes a formula gives the same by name for every rotation of the query's columns as for the
--- features by name. test/t/034_dot.pl asks the same of kept rows.
+-- each function that takes a formula must give the same results by name for every rotation of the query's columns as
+-- for the features by name. test/t/034_dot.pl checks kept rows.
 CREATE TABLE dot_rows AS SELECT i AS id, 2 + sin(i) + a - 2 * b + (g = 'v')::int - 0.5 * (g = 'w')::int AS y,
     sin(i * 12.9898) + a - b > 0.2 AS won, a, b, g, 1 + i % 3 AS w, 1 + i % 2 AS f,
     cos(i) / 4 AS o, i / 4 AS c, i % 5 AS k
 FROM (SELECT i, cos(i * 0.7) AS a, sin(i * 1.3) AS b, (ARRAY['u', 'v', 'w'])[1 + i * i % 7 % 3] AS g
     FROM generate_series(1, 240) i) x;
 
--- Fits: columns of the query besides the features a, b, g; a statement that gives names and numbers, in which %s is
--- the query (or kept rows) and the formula
+-- Fits: columns of the query besides the features a, b, g; and a statement that returns names and numbers, in which %s
+-- is the query (or kept rows) and the formula
 CREATE TABLE dot_fits (id int PRIMARY KEY, response text, roles text[], statement text);
 INSERT INTO dot_fits VALUES
 (1, 'y', '{}', 'SELECT term, estimate FROM gpu_tidy(gpu_ols_fit(%s))'),
@@ -53,13 +53,13 @@ INSERT INTO dot_fits VALUES
     'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, folds => 4, key => ''id'', weights => ''w''),
         unnest(terms, coef) u (t, b)');
 
--- The columns that a fit's query has, rotated by n
+-- The columns of a fit's query, rotated by n
 CREATE FUNCTION dot_columns(f dot_fits, n int) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(c, ', ' ORDER BY (at + n) % (4 + cardinality((f).roles)))
     FROM unnest('{a,b}' || ((f).response || ((f).roles || '{g}'))) WITH ORDINALITY u (c, at)
 $$;
 
--- Names and numbers of a fit. kept: to kept rows of the columns
+-- Names and numbers of a fit. kept: the fit is to kept rows with these columns
 CREATE FUNCTION dot_fit(f dot_fits, columns text, features text, kept boolean)
     RETURNS TABLE (name text, number float8) LANGUAGE plpgsql AS $$
 DECLARE
@@ -68,7 +68,7 @@ BEGIN
     IF kept THEN
         PERFORM gpu_keep('dot', query, true);
     END IF;
-    -- products have their factors in the order of their letters
+    --     a product has its factors in alphabetical order
     RETURN QUERY EXECUTE format(
         'SELECT (SELECT string_agg(x, '':'' ORDER BY x) FROM regexp_split_to_table(n, '':'') x), v FROM (' ||
         (f).statement || ') s (n, v)', format(CASE WHEN kept THEN 'kept => %L, formula => %L'
@@ -76,7 +76,7 @@ BEGIN
         (f).response || ' ~ ' || features));
 END$$;
 
--- Fits and rotations that differ from those by name
+-- Fits and rotations whose results differ from those by name
 CREATE FUNCTION dot_differences(kept boolean, formula text DEFAULT '.', by_name text DEFAULT 'a + b + g',
     ids int[] DEFAULT NULL)
     RETURNS TABLE (id int, columns text, difference float8) LANGUAGE sql AS $$
@@ -90,7 +90,7 @@ CREATE FUNCTION dot_differences(kept boolean, formula text DEFAULT '.', by_name 
     WHERE (ids IS NULL OR f.id = ANY (ids)) AND NOT d.difference < 1e-7
     ORDER BY f.id, n
 $$;
--- Every function with an argument formula is in one of the fits.
+-- Functions with an argument formula that no fit calls: none
 SELECT proname FROM pg_proc
 WHERE 'formula' = ANY (proargnames) AND proname LIKE 'gpu\_%'
     AND NOT EXISTS (SELECT FROM dot_fits WHERE statement LIKE '%' || proname || '(%');
@@ -101,19 +101,19 @@ SELECT * FROM dot_differences(false, '. - a', 'b + g', '{1,2,7,14,25}');
 SELECT * FROM dot_differences(false, '.^2 - g:a', 'a + b + g + a:b + g:b', '{1,2,5,9}');
 SELECT * FROM dot_differences(false, '0 + poly(a, 2) + . - a', '0 + poly(a, 2) + b + g', '{1,9,24}');
 
--- From issue 41: mpg was lost.
+-- A query whose first column, mpg, is neither the response nor has a role: it must be a feature.
 CREATE TABLE dot_cars AS SELECT i AS mpg, i * i % 7 AS cyl, i % 5 AS disp, i * 3 % 11 AS hp, 1 + i % 2 AS w
 FROM generate_series(1, 20) i;
 SELECT (gpu_ols_fit('SELECT mpg, cyl, disp, hp FROM dot_cars', formula => 'hp ~ .')).terms;
 SELECT (gpu_ols_fit('SELECT w, mpg, cyl, disp, hp FROM dot_cars', formula => 'hp ~ .', weights => 'w')).terms;
 SELECT (gpu_ols_fit('SELECT mpg, cyl, disp, w, hp FROM dot_cars', formula => 'hp ~ . + w', weights => 'w')).terms;
 
--- The response on the right side is an error, but where it is taken away.
+-- The response on the right side is an error, unless it is removed there.
 SELECT (gpu_ols_fit('SELECT mpg, cyl, disp, hp FROM dot_cars', formula => 'hp ~ . - hp')).terms;
 SELECT (gpu_ols_fit('SELECT mpg, cyl, disp, hp FROM dot_cars', formula => 'hp ~ . + hp')).terms;
 SELECT (gpu_ols_fit('SELECT mpg, cyl, disp, hp FROM dot_cars', formula => 'hp ~ mpg + poly(hp, 2)')).terms;
 
--- Without a formula the response is the first column that has no role, a category or not.
+-- Without a formula the response is the first column that has no role, whether it is a category or not.
 SELECT (gpu_ols_fit('SELECT w, mpg, cyl, disp FROM dot_cars', weights => 'w')).terms;
 SELECT (gpu_ols_fit('SELECT w, y, a, g FROM dot_rows', weights => 'w')).terms;
 SELECT (gpu_ols_fit('SELECT g, a, y FROM dot_rows')).terms;

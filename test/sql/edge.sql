@@ -9,13 +9,13 @@ CREATE TABLE edge_models AS
 SELECT f.*, gpu_glm_fit(format('SELECT y, x FROM edge_rows WHERE problem = %s', problem), family, f.link,
                         theta => f.theta) AS m FROM edge_fits f;
 RESET client_min_messages;
--- (one negative binomial likelihood has two maxima, of which the fit finds the lower)
+-- (one negative binomial likelihood has two maxima, of which the fit finds the lower one)
 SELECT family, link, count(*), count(*) FILTER (WHERE nedge > 0) AS at_edge,
        count(*) FILTER (WHERE (m).converged) AS converged,
        count(*) FILTER (WHERE abs((m).deviance - deviance) <= 1e-12 * (1 + deviance)) AS deviance,
        count(*) FILTER (WHERE (SELECT max(abs(a - b)) FROM unnest((m).coef, coef) u(a, b)) < 1e-9) AS coef,
        count((m).log_lik) AS log_lik FROM edge_models GROUP BY family, link ORDER BY family, link;
--- a group of zeros: closed forms. Its mean has no variance, so the variance of the other terms is the intercept's
+-- a group of zeros, in closed form: its mean has no variance, so the other terms have the variance of the intercept
 CREATE TABLE edge_groups AS
 SELECT * FROM (VALUES ('a', 0), ('a', 0), ('a', 0), ('b', 2), ('b', 4), ('b', 1), ('c', 3), ('c', 5)) t(g, y);
 SELECT t.term, round(t.estimate::numeric, 9) AS estimate, round(t.std_error::numeric, 9) AS std_error
@@ -30,8 +30,8 @@ SELECT (m).converged, round((m).log_lik::numeric, 6) AS log_lik, round(t.aic::nu
         FROM (SELECT g, avg(y)::float8 AS mean FROM edge_groups GROUP BY g) s) AS predicted
 FROM gpu_glm_fit('SELECT y, (g = ''a'')::int AS a, (g = ''c'')::int AS c FROM edge_groups', 'poisson', 'identity',
                  vcov => 'HC0') m, gpu_glance(m) t;
--- groups told by indicators, and the square-root link: a mean of 0 leaves the other groups their own standard errors,
--- 1 / sqrt(4 n), whether the fit is perfect or not
+-- groups given by indicators, and the square-root link: a mean of 0 leaves the other groups' standard errors at 1 /
+-- sqrt(4 n), whether the fit is perfect or not
 CREATE TABLE edge_roots (y int, g text, perfect boolean);
 INSERT INTO edge_roots VALUES (0, 'a', false), (0, 'a', false), (0, 'a', false), (0, 'a', false), (0, 'b', false),
     (0, 'b', false), (3, 'b', false), (0, 'b', false), (1, 'b', false), (4, 'b', false), (0, 'c', false), (2, 'c', false),
@@ -43,7 +43,7 @@ SELECT perfect, t.term, round(t.estimate::numeric, 12) AS estimate, round(t.std_
 FROM (VALUES (false), (true)) p(perfect),
      gpu_tidy(gpu_glm_fit(format('SELECT y, (g = ''b'')::int AS b, (g = ''c'')::int AS c FROM edge_roots
                                   WHERE perfect = %L', perfect), 'poisson', 'sqrt')) t;
--- Newton's steps without an intercept end next to the edge, from where steps away from it are short
+-- Newton's steps without an intercept end next to the edge, from which steps are short
 SELECT (m).converged, (m).deviance < 1e-20 AS perfect,
        round((gpu_predict(m, 1, 8.45338::float4))::numeric, 12) AS none,
        round((gpu_predict(m, 1, -3.2435596::float4))::numeric, 12) AS three

@@ -1,4 +1,4 @@
--- Elastic nets from states and over queries. Coefficients against minima in 60 digits, test/data/enet_reference.py;
+-- Elastic nets from states and over queries: coefficients against minima in 60 digits, test/data/enet_reference.py;
 -- paths and cross-validations against glmnet, test/data/enet_reference.R.
 CREATE TABLE enet_rows (set text, fold int, y float8, x float8[]);
 \copy enet_rows FROM 'test/data/enet_rows.csv' WITH (FORMAT csv, HEADER)
@@ -14,18 +14,18 @@ UPDATE enet_rows SET fold = fold % 4;
 CREATE TABLE enet_folds AS
 SELECT set, fold, gpu_ols_stats_array_agg(y, x) AS s FROM enet_rows GROUP BY set, fold;
 CREATE TABLE enet_states AS SELECT set, gpu_ols_rollup(s) AS s FROM enet_folds GROUP BY set;
--- the largest difference, relative to each coefficient; those that are 0 must be
+-- the largest difference relative to each coefficient; coefficients that should be 0 must be 0
 CREATE FUNCTION enet_error(a float8[], b float8[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
     SELECT max(CASE WHEN a = b THEN 0 WHEN a = 0 OR b = 0 THEN 1 ELSE abs(a - b) / abs(b) END)
     FROM unnest(a, b) u (a, b)
 $$;
--- ... and relative to the largest
+-- the largest difference relative to the largest coefficient
 CREATE FUNCTION enet_distance(a float8[], b float8[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
     SELECT max(abs(a - b)) / max(abs(b)) FROM unnest(a, b) u (a, b)
 $$;
 
--- every coefficient to the last digit or two, of columns that are correlated by more than 0.9999995, of powers, of
--- fewer rows than columns, and of columns that are constant, equal or sums of others
+-- every coefficient to the last digit or two: of columns correlated by more than 0.9999995, of powers, of fewer rows
+-- than columns, and of columns that are constant, equal or sums of others
 SELECT f.set, count(*), max(enet_error(p.coef, f.coef)) < 1e-15 AS digits,
        bool_and(array_length(p.coef, 1) = array_length(f.coef, 1)) AS terms,
        bool_and(p.df = (SELECT count(*) FROM unnest(f.coef[(CASE WHEN f.intercept THEN 2 ELSE 1 END):]) c
@@ -34,7 +34,7 @@ FROM enet_fits f JOIN enet_states USING (set),
      gpu_enet_path(s, f.alpha, lambda => ARRAY[f.lambda], penalty_factor => penalty, positive => positive,
                    intercept => intercept, standardize => standardize) p
 GROUP BY f.set ORDER BY f.set;
--- the same one after another, as a path, and as models
+-- nets one after another, as a path, and as models
 SELECT count(*), max(enet_error(p.coef, f.coef)) < 1e-15 AS digits
 FROM (SELECT set, alpha, penalty, positive, intercept, standardize, array_agg(lambda) AS lambdas FROM enet_fits
       GROUP BY 1, 2, 3, 4, 5, 6) g JOIN enet_states USING (set),
@@ -48,7 +48,7 @@ SELECT count(*), max(enet_error((m).coef, f.coef)) < 1e-15 AS digits
 FROM enet_fits f JOIN enet_states USING (set),
      LATERAL (SELECT gpu_enet_model(s, f.lambda, f.alpha, penalty, positive, intercept, standardize) AS m) g;
 
--- glmnet's paths: as many lambdas, the same, and what it finds of each
+-- glmnet's paths: the same number of lambdas, the same lambdas, and the same nets
 WITH calls (fit, alpha, factors, positive, intercept, standardize) AS (
     VALUES ('lasso', 1, NULL::float8[], false, true, true), ('net', 0.4, NULL, false, true, true),
            ('ridge', 0, NULL, false, true, true), ('positive', 1, NULL, true, true, true),
@@ -68,7 +68,7 @@ SELECT set, fit, count(*), bool_and(r.n = l.n) AS same_end,
 FROM enet_paths r JOIN fits USING (set, fit) JOIN lengths l USING (set, fit) WHERE (p).k = r.k
 GROUP BY set, fit ORDER BY set, fit;
 
--- cv.glmnet
+-- cross-validation against cv.glmnet
 CREATE TABLE enet_validated AS
 SELECT set, 1.0::float8 AS alpha, gpu_enet_cv_agg(s) AS c FROM enet_folds WHERE set IN ('plain', 'wide') GROUP BY set
 UNION ALL SELECT set, 0.5, gpu_enet_cv_agg(s, 0.5) FROM enet_folds WHERE set IN ('plain', 'wide') GROUP BY set
@@ -80,7 +80,7 @@ SELECT set, r.alpha, count(*), bool_and(cardinality((c).lambda) = r.n) AS same_e
        bool_and(abs((c).lambda_min / r.lambda_min - 1) < 1e-11) AS lambda_min,
        bool_and(abs((c).lambda_1se / r.lambda_1se - 1) < 1e-11) AS lambda_1se, bool_and((c).nfolds = 4) AS nfolds
 FROM enet_cv r JOIN enet_validated USING (set, alpha) GROUP BY set, r.alpha ORDER BY set, r.alpha;
--- its models are those of the path, and the aggregate with all arguments is the same
+-- the cross-validation's models are those of the path, and the aggregate with all arguments gives the same
 SELECT set, alpha,
        enet_error((c).model_min.coef, (gpu_enet_model(s, (c).lambda_min, alpha, intercept => alpha <> 0.3)).coef)
            < 1e-14 AS least,
@@ -90,7 +90,7 @@ SELECT set, alpha,
                                                     NULL)).mean, (c).mean) < 1e-14
         FROM enet_folds f WHERE f.set = v.set) AS same
 FROM enet_validated v JOIN enet_states USING (set) ORDER BY set, alpha;
--- without an intercept a net over a query, with each row twice, is that of the states; a constant response has one
+-- a net over a query without an intercept, with each row twice, is that of the states; a constant response has a net
 SELECT enet_error((gpu_enet_fit('SELECT y, x, 2 AS f FROM enet_rows WHERE set = ''plain''', 0.2, 0.4,
                                 intercept => false, frequencies => 'f')).coef,
                   (gpu_enet_model(s, 0.2, 0.4, intercept => false)).coef) < 1e-13 AS same,
@@ -98,7 +98,7 @@ SELECT enet_error((gpu_enet_fit('SELECT y, x, 2 AS f FROM enet_rows WHERE set = 
        IS NOT NULL AS constant
 FROM enet_states WHERE set = 'plain';
 
--- a model: predictions, what gpu_glance has to say, its text, and who refuses it
+-- a model: predictions, gpu_glance, its text, and functions that refuse it
 CREATE TABLE enet_model AS SELECT gpu_enet_model(s, 0.1) AS m FROM enet_states WHERE set = 'plain';
 SELECT (m).method, (m).terms, (m).vcov IS NULL AS no_vcov, (m).n, (m).rank, (m).df_residual FROM enet_model;
 SELECT max(abs(gpu_predict(m, x) - ((m).coef[1] + (SELECT sum(b * v) FROM unnest((m).coef[2:], x) u (b, v))))) < 1e-12
@@ -136,7 +136,7 @@ SELECT (gpu_enet_model(gpu_ols_named(s, '{y,a,b,c,d,e,f}'), 0.1, features => '{d
 FROM enet_states WHERE set = 'plain';
 SELECT ((gpu_enet_cv_agg(s, 1, 100, NULL, NULL, '{1,2}', '{t,f}', true, false, '{1,3}', 2)).model_min).terms
 FROM enet_folds WHERE set = 'plain';
--- weights and frequencies are those of the state
+-- a state's weights and frequencies apply
 SELECT enet_error(a.coef, b.coef) < 1e-14 AS frequencies
 FROM gpu_enet_path((SELECT gpu_ols_stats_array_agg(y, x) FROM enet_rows, generate_series(0, fold) WHERE set = 'plain'),
                    lambda => '{0.05}') a,
@@ -159,7 +159,7 @@ SELECT set, alpha,
                   (c).model_1se.coef) < 1e-12 AS within
 FROM enet_validated ORDER BY set, alpha;
 SELECT (gpu_enet_fit(enet_query('plain'), 0.1, fold => 'fold')).coef = (m).coef AS same FROM enet_model;
--- folds by what rows are: the same in whatever order they come, and in workers
+-- folds by values: the same in any order of the rows, and in workers
 SELECT count(DISTINCT (round((m).coef[1]::numeric, 12), (m).method)) AS fits, count(*)
 FROM (SELECT gpu_enet_fit('SELECT y, x FROM enet_rows WHERE set = ''plain'' ORDER BY ' || o) AS m
       FROM unnest('{x,y,-y,fold}'::text[]) o) f;
@@ -175,7 +175,7 @@ SELECT (gpu_enet_fit('SELECT y, a, b, c FROM enet_many', formula => 'y ~ a + pol
 SELECT (gpu_enet_fit('SELECT y, a, b, c FROM enet_many', 0.01, formula => 'y ~ 0 + a + b')).terms;
 SELECT "function" FROM gpu_last_run();
 
--- what input gets
+-- invalid arguments
 \set SHOW_CONTEXT never
 CREATE TABLE enet_bad AS SELECT gpu_ols_stats_agg(y, a, b) AS s FROM enet_many;
 SELECT count(*) FROM enet_bad, gpu_enet_path(s, -0.1);
@@ -222,7 +222,7 @@ SELECT gpu_enet_model(s, -1) FROM enet_bad;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_model(s, 'Infinity') FROM enet_bad;
 \echo :LAST_ERROR_SQLSTATE
--- NULL where no default is
+-- NULL arguments without a default
 SELECT count(*) FROM gpu_enet_path(NULL);
 SELECT count(*) FROM enet_bad, gpu_enet_path(s, NULL);
 SELECT gpu_enet_model(NULL, 1) IS NULL AS s, gpu_enet_model(s, NULL) IS NULL AS lambda,
@@ -239,14 +239,14 @@ SELECT gpu_enet_model(gpu_ols_stats_agg(y, a, b), 1) FROM (SELECT * FROM enet_ma
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_path(gpu_ols_stats_agg(y, a, b), lambda => '{0}') IS NOT NULL AS two_rows
 FROM (SELECT * FROM enet_many LIMIT 2) two;
--- no penalty: least squares, also of too few rows
+-- without a penalty the net is least squares, also with too few rows
 SELECT enet_error((gpu_enet_model(s, 0)).coef, (gpu_ols_solve(s)).coef) < 1e-14 AS same FROM enet_bad;
 SELECT set, count(*) FROM enet_states, gpu_enet_path(s, lambda => '{0}') GROUP BY set ORDER BY set;
--- sums that no rows have: correlations of 0.9, 0.9 and -0.9
+-- sums that no rows can give: correlations of 0.9, 0.9 and -0.9
 SELECT count(*) FROM gpu_enet_path('{"version":2,"features":3,"rows":50,"skipped":0,"shift":[0,0,0,0],"gram":[50,0,0,0,
     1,0,0,0,0.9,0,1,0,0,0,0.9,0,-0.9,0,1,0,0,0,0.5,0,0.1,0,0.2,0,1,0]}'::gpu_ols_stats);
 \echo :LAST_ERROR_SQLSTATE
--- folds
+-- invalid folds
 SELECT gpu_enet_cv_agg(s) FROM enet_bad;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_cv_agg(s) IS NULL AS none FROM enet_bad WHERE false;
@@ -259,12 +259,12 @@ SELECT gpu_enet_cv_agg(s, 2) FROM enet_folds WHERE set = 'plain';
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_cv_agg(s, 1, 100, NULL, NULL, '{1}', NULL, true, true, NULL, NULL) FROM enet_folds WHERE set = 'plain';
 \echo :LAST_ERROR_SQLSTATE
--- a fold of one row, and one that is all that varies
+-- a fold of one row, and one that has all the variation
 SELECT (gpu_enet_cv_agg(s)).nfolds
 FROM (SELECT gpu_ols_stats_array_agg(y, x) AS s FROM enet_rows WHERE set = 'plain' GROUP BY y) f;
 SELECT (gpu_enet_cv_agg(s)).nfolds
 FROM (SELECT gpu_ols_stats_agg(CASE id % 2 WHEN 0 THEN 1 ELSE y END, a, b) AS s FROM enet_many GROUP BY id % 2) f;
--- queries
+-- invalid queries
 SELECT gpu_enet_fit('SELECT y, a FROM enet_many WHERE false');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_fit('SELECT y, a FROM enet_many', folds => 1);

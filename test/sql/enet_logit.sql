@@ -1,5 +1,5 @@
--- Logistic elastic nets. Coefficients against minima in 60 digits, test/data/enet_logit_reference.py; paths and
--- cross-validations against glmnet, test/data/enet_logit_reference.R. Kept rows: test/t/018_kept.pl.
+-- Logistic elastic nets: coefficients against minima in 60 digits, test/data/enet_logit_reference.py; paths and
+-- cross-validations against glmnet, test/data/enet_logit_reference.R. test/t/018_kept.pl has kept rows.
 CREATE TABLE net_rows (set text, fold int, w int, y int, x float8[]);
 \copy net_rows FROM 'test/data/enet_logit_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE net_fits (set text, alpha float8, penalty float8[], positive boolean, intercept boolean,
@@ -10,12 +10,12 @@ CREATE TABLE net_paths (set text, fit text, n int, k int, lambda float8, df int,
 CREATE TABLE net_cv (set text, alpha float8, n int, k int, lambda float8, mean float8, std_error float8, df int,
     lambda_min float8, lambda_1se float8);
 \copy net_cv FROM 'test/data/enet_logit_cv.csv' WITH (FORMAT csv, HEADER)
--- the largest difference, relative to each coefficient; those that are 0 must be
+-- the largest difference relative to each coefficient; coefficients that should be 0 must be 0
 CREATE FUNCTION net_error(a float8[], b float8[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
     SELECT max(CASE WHEN a = b THEN 0 WHEN a = 0 OR b = 0 THEN 1 ELSE abs(a - b) / abs(b) END)
     FROM unnest(a, b) u (a, b)
 $$;
--- ... and relative to the largest
+-- the largest difference relative to the largest coefficient
 CREATE FUNCTION net_distance(a float8[], b float8[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
     SELECT max(abs(a - b)) / max(abs(b)) FROM unnest(a, b) u (a, b)
 $$;
@@ -23,7 +23,7 @@ CREATE FUNCTION net_query(set text, more text DEFAULT '') RETURNS text LANGUAGE 
     SELECT format('SELECT y, x %s FROM net_rows WHERE set = %L', more, set)
 $$;
 
--- each by itself, from the beginning; and all of a kind one after another, as a path
+-- each net by itself, from the beginning; and all of a kind one after another, as a path
 SELECT f.set, count(*), max(net_error((m).coef, f.coef)) < 1e-10 AS digits,
        max(abs((m).deviance / f.deviance - 1)) < 1e-12 AS deviance,
        bool_and((m).converged) AS converged, max((m).iterations) < 30 AS passes
@@ -45,7 +45,7 @@ WHERE (f.set, f.alpha, f.positive, f.intercept, f.standardize, f.weighted) =
     AND f.penalty IS NOT DISTINCT FROM g.penalty
 GROUP BY f.set ORDER BY f.set;
 
--- glmnet's paths: as many lambdas, the same, and what it finds of each
+-- glmnet's paths: the same number of lambdas, the same lambdas, and the same nets
 WITH calls (fit, alpha, factors, positive, intercept, standardize) AS (
     VALUES ('lasso', 1, NULL::float8[], false, true, true), ('net', 0.4, NULL, false, true, true),
            ('ridge', 0, NULL, false, true, true), ('positive', 1, NULL, true, true, true),
@@ -64,7 +64,7 @@ SELECT set, fit, count(*), bool_and(r.n = l.n) AS same_end,
 FROM net_paths r JOIN fits USING (set, fit) JOIN lengths l USING (set, fit) WHERE (p).k = r.k
 GROUP BY set, fit ORDER BY set, fit;
 
--- cv.glmnet, of weighted rows
+-- cross-validation of weighted rows against cv.glmnet
 CREATE TABLE net_validated AS
 SELECT alpha, gpu_enet_cv(net_query('plain', ', w, fold'), alpha, fold => 'fold', weights => 'w',
                           family => 'binomial') AS c FROM (VALUES (1.0::float8), (0.5)) a (alpha);
@@ -74,7 +74,7 @@ SELECT r.alpha, count(*), bool_and(cardinality((c).lambda) = r.n) AS same_end,
        bool_and(abs((c).lambda_min / r.lambda_min - 1) < 1e-11) AS lambda_min,
        bool_and(abs((c).lambda_1se / r.lambda_1se - 1) < 1e-11) AS lambda_1se, bool_and((c).nfolds = 5) AS nfolds
 FROM net_cv r JOIN net_validated USING (alpha) GROUP BY r.alpha ORDER BY r.alpha;
--- its models are those that a fit chooses, and gives at their lambdas
+-- the cross-validation's models are those that a fit chooses, and that a fit gives at their lambdas
 SELECT alpha, net_error((c).model_min.coef, (gpu_enet_fit(q, alpha => alpha, fold => 'fold', weights => 'w',
                                                             choose => 'min', family => 'binomial')).coef) = 0 AS least,
        net_error((c).model_1se.coef, (gpu_enet_fit(q, alpha => alpha, fold => 'fold', weights => 'w',
@@ -82,14 +82,14 @@ SELECT alpha, net_error((c).model_min.coef, (gpu_enet_fit(q, alpha => alpha, fol
        net_error((c).model_min.coef, (gpu_enet_fit(q, (c).lambda_min, alpha, weights => 'w', fold => 'fold',
                                                      family => 'binomial')).coef) < 1e-9 AS at
 FROM net_validated, net_query('plain', ', w, fold') q ORDER BY alpha;
--- the same of a linear regression as from states
+-- linear cross-validation over a query is that from states
 SELECT net_error(c.mean, s.mean) < 1e-12 AS mean, net_error(c.std_error, s.std_error) < 1e-11 AS std_error,
        net_error((c.model_1se).coef, (s.model_1se).coef) < 1e-12 AS model, c.nfolds
 FROM gpu_enet_cv('SELECT x[1] AS y, x[2:5] AS x, fold FROM net_rows WHERE set = ''plain''', fold => 'fold') c,
      (SELECT (gpu_enet_cv_agg(s)).* FROM (SELECT gpu_ols_stats_array_agg(x[1], x[2:5]) AS s FROM net_rows
                                           WHERE set = 'plain' GROUP BY fold) f) s;
 
--- a model: predictions are probabilities, what gpu_glance has to say, its text
+-- a model: predictions are probabilities; gpu_glance; its text
 CREATE TABLE net_model AS SELECT gpu_enet_fit(net_query('plain'), 0.05, family => 'binomial') AS m;
 SELECT (m).method, (m).terms, (m).vcov IS NULL AS no_vcov, (m).n, (m).rank, (m).df_residual, (m).family, (m).link
 FROM net_model;
@@ -103,17 +103,17 @@ SELECT n, rank, round(pseudo_r_squared::numeric, 6) = round((1 - (m).deviance / 
            AS explained, aic IS NOT NULL AS aic FROM net_model, gpu_glance(m);
 SELECT m = (m::text)::gpu_model AS round FROM net_model;
 SELECT split_part(gpu_summary(m), E'\n', 1) FROM net_model;
--- without a penalty, and as long as nothing separates the rows, it is the logistic regression
+-- without a penalty, and as long as the rows are not separated, the net is the logistic regression
 SELECT net_error((gpu_enet_fit(q, 0, family => 'binomial')).coef, (gpu_logreg_fit(q)).coef) < 1e-12 AS same
 FROM net_query('plain') q;
 SELECT net_error((gpu_enet_fit(q, 0, formula => 'y ~ a + b + factor(c)', family => 'binomial')).coef,
                  (gpu_logreg_fit(q, formula => 'y ~ a + b + factor(c)')).coef) < 1e-11 AS formula
 FROM (SELECT 'SELECT y = 1 AS y, x[1] AS a, x[2] AS b, w AS c FROM net_rows WHERE set = ''plain''' AS q) s;
--- folds by what rows are: the same in whatever order they come, and from a file
+-- folds by values: the same in any order of the rows, and from a file
 SELECT count(DISTINCT (m).method), min((m).n)
 FROM (SELECT gpu_enet_fit('SELECT y, x FROM net_rows WHERE set = ''plain'' ORDER BY ' || o, folds => 4,
                           family => 'binomial') AS m FROM unnest('{x,y,-y,random()}'::text[]) o) f;
--- more rows than are kept in memory: read again for each pass, or put into files, fold by fold
+-- more rows than are kept in memory: read again for each pass, or written to files by fold
 CREATE TABLE net_many AS SELECT y, x[1] + n * 0.001 AS a, x[2] + n * 0.002 AS b, n % 5 AS f
 FROM net_rows, generate_series(1, 1600) n WHERE set = 'plain';
 CREATE TABLE net_whole AS
@@ -127,13 +127,13 @@ RESET gpureg.ring_size;
 SELECT "function", rows = (SELECT count(*) FROM net_many) AS all_rows FROM gpu_last_run();
 SELECT (c).nfolds, cardinality((c).mean) = cardinality((c).lambda) AS means FROM net_whole;
 
--- an error within a query says so
+-- an error within a query has the query as context
 \set SHOW_CONTEXT errors
 SELECT gpu_enet_path('SELECT y, 1 / (x[1] - x[1])::int AS a FROM net_rows', family => 'binomial');
 SELECT gpu_enet_fit('SELECT y, 1 / (x[1] - x[1])::int AS a FROM net_rows', family => 'binomial');
 SELECT gpu_enet_cv('SELECT y, 1 / (x[1] - x[1])::int AS a FROM net_rows', family => 'binomial');
 
--- what input gets
+-- invalid arguments
 \set SHOW_CONTEXT never
 SELECT gpu_enet_fit('SELECT y, x FROM net_rows', family => 'poisson');
 \echo :LAST_ERROR_SQLSTATE
@@ -176,35 +176,35 @@ SELECT gpu_enet_fit(net_query('plain'), nlambda => 0, family => 'binomial');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_cv('SELECT 1; SELECT 2');
 \echo :LAST_ERROR_SQLSTATE
--- NULL where no default is
+-- NULL arguments without a default
 SELECT gpu_enet_fit() IS NULL AS fit, gpu_enet_fit('SELECT 1', family => NULL) IS NULL AS family,
        gpu_enet_fit('SELECT 1', nlambda => NULL) IS NULL AS nlambda, gpu_enet_cv() IS NULL AS cv,
        gpu_enet_cv('SELECT 1', folds => NULL) IS NULL AS folds,
        (SELECT count(*) FROM gpu_enet_path()) + (SELECT count(*) FROM gpu_enet_path('SELECT 1', NULL)) AS rows;
--- separated rows: all is finite as long as there is a penalty, however small
+-- separated rows: all results are finite as long as there is a penalty, however small
 SELECT (m).converged, (m).deviance < 1e-3 AS fits, (m).coef[2] BETWEEN 10 AND 1e4 AS finite
 FROM (SELECT gpu_enet_fit(net_query('apart'), 1e-7, family => 'binomial') AS m) s;
 SELECT (m).converged, isfinite FROM (SELECT gpu_enet_fit(net_query('apart'), 0, family => 'binomial') AS m) s,
      LATERAL (SELECT bool_and(abs(c) < 1e300) AS isfinite FROM unnest((m).coef) c) f;
 SELECT count(*) FROM gpu_enet_path(net_query('apart'), lambda => '{0.1,0.01,0,0}', family => 'binomial');
 SELECT count(*) FROM gpu_enet_path(net_query('apart'), penalty_factor => '{0,1,1}', family => 'binomial');
--- one row, and two
+-- one row, and two rows
 SELECT gpu_enet_fit('SELECT 1 AS y, 2.0 AS a', 0.1, family => 'binomial');
 \echo :LAST_ERROR_SQLSTATE
 SELECT (gpu_enet_fit('VALUES (1, 2.0), (0, 1)', 0.1, family => 'binomial')).converged;
--- an enum's fold is its label's, whatever OID it has
+-- an enum value's fold follows from its label, whatever its OID is
 CREATE TYPE net_enum AS ENUM ('a', 'b', 'c');
 CREATE TYPE net_other AS ENUM ('c', 'x', 'b', 'a');
 SELECT count(*) FILTER (WHERE gpu_enet_fold(7, v::net_enum) = gpu_enet_fold(7, v::net_other)) AS same,
        min(gpu_enet_fold(1000, v::net_enum)) <> max(gpu_enet_fold(1000, v::net_enum)) AS differ
 FROM unnest('{a,b,c}'::text[]) v;
--- interrupted in the middle
+-- a cancel in the middle
 SET statement_timeout = '20ms';
 SELECT gpu_enet_fit('SELECT y, a, b FROM net_many, generate_series(1, 100)', family => 'binomial');
 \echo :LAST_ERROR_SQLSTATE
 RESET statement_timeout;
 SELECT (gpu_enet_fit('SELECT y, a, b FROM net_many', 0.01, family => 'binomial')).n;
--- settings and the search path changed while the query runs
+-- a query that changes settings and the search path while it runs
 CREATE FUNCTION net_meddling(v float8) RETURNS float8 LANGUAGE plpgsql VOLATILE AS $$
     BEGIN
         PERFORM set_config('search_path', 'pg_temp', true), set_config('gpureg.ring_size', '1MB', true);
@@ -215,7 +215,7 @@ SELECT net_error((gpu_enet_fit('SELECT y, public.net_meddling(a) AS a, b, f FROM
                                       formula => 'y ~ a + b + f', family => 'binomial')).coef, (m).coef) < 1e-11 AS same
 FROM net_whole;
 ROLLBACK;
--- and folded by the planner
+-- a function that makes these changes when the planner folds it
 CREATE FUNCTION net_folded() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
     BEGIN
         PERFORM set_config('search_path', 'pg_temp', true);

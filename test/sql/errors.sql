@@ -23,10 +23,10 @@ SELECT gpu_ols_fit('SELECT i, ''Infinity''::real AS r FROM generate_series(1, 3)
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT i, ''NaN''::numeric AS num FROM generate_series(1, 3) i');
 \echo :LAST_ERROR_SQLSTATE
--- in a row that is left out for a NULL they don't matter
+-- NaN and infinity don't matter in a row that is left out for a NULL
 UPDATE bad SET z = NULL WHERE x = '-Infinity';
 SELECT (gpu_ols_agg(y, x, z)).n_skipped, (gpu_ols_fit('TABLE bad')).n_skipped FROM bad;
--- squares out of range, both ways
+-- squares out of range, at both ends
 SELECT gpu_ols_agg(i, i * 1e200) FROM generate_series(1, 3) i;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT i * 1e200 AS huge, i FROM generate_series(1, 3) i');
@@ -36,7 +36,8 @@ SELECT gpu_ols(array_agg(i * 1e-150), array_agg(i)) FROM generate_series(1, 3) i
 SELECT gpu_ols_rollup(s) FROM (SELECT gpu_ols_stats_agg(i, i * 1e154) AS s FROM generate_series(1, 2) i,
     generate_series(1, 20) j GROUP BY j) t;
 \echo :LAST_ERROR_SQLSTATE
--- results out of range: a variance that is too large or too small, named; coefficients alone have none
+-- results out of range: an error names the term whose variance is too large or too small; coefficients alone have no
+-- variance
 CREATE TEMP TABLE sizes AS SELECT i % 5 + i / 7.0 AS x, sin(i) AS y FROM generate_series(1, 20) i;
 SELECT gpu_ols_agg(y * 1e118, x * 1e-132) FROM sizes;
 \echo :LAST_ERROR_SQLSTATE
@@ -54,7 +55,7 @@ FROM sizes;
 SELECT max(abs(a.statistic / b.statistic - 1)) < 1e-13 AS same FROM
     (SELECT t.* FROM (SELECT gpu_ols_agg(y, x) FROM sizes) f(m), gpu_tidy(m) t) a JOIN
     (SELECT t.* FROM (SELECT gpu_ols_agg(y * 1e50, x * 1e-100) FROM sizes) f(m), gpu_tidy(m) t) b USING (term);
--- a glance at squares near the least float8: those of the same rows times a power of two
+-- gpu_glance of squares near the least float8: as for the same rows times a power of two
 SELECT abs(a.sigma * u / b.sigma - 1) < 1e-15 AS sigma, abs(a.f_statistic / b.f_statistic - 1) < 1e-15 AS f,
     a.r_squared = b.r_squared AS r2,
        abs((a.log_lik - 20 * ln(u)) / b.log_lik - 1) < 1e-15 AS log_lik, b.deviance < 1e-290 AS small
@@ -64,7 +65,7 @@ FROM (SELECT 2::float8 ^ -445) s(u), (SELECT g.* FROM (SELECT gpu_ols_agg(x + 1e
 SELECT f_statistic FROM gpu_glance(ROW('ols', '{(intercept),a}', '{1,2}', NULL, 9, 0, 2, 7, 1e-200, 1e200, 1,
     true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
--- a prediction out of range, where infinity less infinity is; not of an infinite value
+-- a prediction out of range, where infinity minus infinity arises; an infinite value is no error
 SELECT gpu_predict(m, x, x)
 FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m),
     (VALUES (1e300::float8)) v(x);
@@ -73,12 +74,12 @@ SELECT gpu_predict(m, 1e300, -1e300)
 FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, 'Infinity'::float8) FROM (SELECT gpu_ols_fit('VALUES (1, 1), (3, 2), (4, 4)')) f(m);
--- no rows, or only skipped ones: the query form says so
+-- no rows, or only skipped ones: the query form reports them
 SELECT gpu_ols_fit('SELECT y, x FROM bad WHERE false');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, NULL::float8 AS x FROM bad LIMIT 3');
 \echo :LAST_ERROR_SQLSTATE
--- shapes
+-- shapes of arrays
 SELECT gpu_ols('{1,2,3}', '{1,2}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols('{{1,2},{3,4}}', '{1,2,3}');
@@ -108,10 +109,10 @@ SELECT gpu_ols_fit('SELECT 1, array_fill(0::float8, ARRAY[10001])');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols(array_fill(0::float8, ARRAY[1, 10001]), '{1}');
 \echo :LAST_ERROR_SQLSTATE
--- more than a value can hold is PostgreSQL's own error; gpu_ols_agg and gpu_ols_fit stream
+-- an array beyond PostgreSQL's limit is PostgreSQL's own error; gpu_ols_agg and gpu_ols_fit stream
 SELECT gpu_ols(array_fill(0::float8, ARRAY[134217728]), '{1}');
 \echo :LAST_ERROR_SQLSTATE
--- queries
+-- invalid queries
 SELECT gpu_ols_fit('SELECT');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT 1, ''a''::text AS name');
@@ -154,7 +155,7 @@ SELECT gpu_ols_fit('SELECT y, x FROM no_such_table');
 SELECT gpu_ols_fit('SELECT i, 1 / (i - 5000) FROM generate_series(1, 10000) i');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM bad;
--- effects of a model over a query
+-- gpu_margins over a query
 CREATE TEMP TABLE fitted AS SELECT gpu_ols_agg(i + i % 3, i) AS m FROM generate_series(1, 9) i;
 SELECT gpu_margins(m, 'SELECT y, x FROM bad') FROM fitted;
 \echo :LAST_ERROR_SQLSTATE
@@ -168,5 +169,5 @@ SELECT gpu_margins(m, 'SELECT i AS x1, ''NaN''::real AS w FROM generate_series(1
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_margins(m, 'SELECT i AS x1 FROM generate_series(1, 3) i', weights => 'x1', offsets => 'X1') FROM fitted;
 \echo :LAST_ERROR_SQLSTATE
--- and the session goes on
+-- the session goes on
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');

@@ -50,7 +50,7 @@ FROM tastes a JOIN tastes b ON a.u < b.u, LATERAL (
 -- Raw features as a vector of fixed width: tokens of a text
 CREATE TABLE letters AS SELECT 'A rose is a rose is a rose.' AS body;
 SELECT gpu_feature_hash(regexp_split_to_array(lower(body), '\W+'), 8) FROM letters;
--- ... categories and numbers of a table's rows, straight into a regression
+-- Categories and numbers of a table's rows, straight into a regression
 SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit($$
     SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity),
         64) FROM diamonds$$));
@@ -215,7 +215,7 @@ CREATE TABLE large AS SELECT ln(carat) AS lc, cut, color, clarity, price FROM di
 SELECT t.*, gpu_predict(m, t) FROM prices, large t ORDER BY price, color;
 SELECT ln(t.price) AS lp, (gpu_predict_interval(m, 'prediction', 0.95, t)).* FROM prices, large t ORDER BY price, color;
 SELECT df, statistic, p_value, test FROM prices, gpu_anova(m0, m);
--- ... and over counts of claims
+-- Counts of claims
 CREATE TABLE policies AS
 SELECT i AS id, age, region, sum_insured, exposure,
        (SELECT count(*) FROM (VALUES (1), (1 + mu), (1 + mu + mu * mu / 2)) v(p) WHERE u > exp(-mu) * p) AS claims

@@ -1,10 +1,10 @@
--- What EXPLAIN (ANALYZE) tells of the custom scan and of aggregates; and that every object has a comment.
+-- EXPLAIN (ANALYZE) of the custom scan and of aggregates; and comments on every object.
 CREATE TABLE explained AS SELECT i % 3 AS few, i AS many, i::float8 AS x, (i * i)::float8 AS y, i % 7 < 3 AS won
     FROM generate_series(1, 3000) i;
 ANALYZE explained;
 ALTER TABLE explained SET (parallel_workers = 2);
 
--- Lines of a plan, of which figures that vary are masked; what a plan is like in one version alone is left out.
+-- Lines of a plan with masks for figures that vary; parts that only one version prints are left out.
 CREATE FUNCTION explain_filter(statement text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -20,17 +20,17 @@ END
 $$;
 
 SELECT usual_plans(true) \gset
--- alone, without and with groups
+-- the scan alone, without and with groups
 SELECT explain_filter('SELECT gpu_ols_agg(y, x) FROM explained WHERE x > 100');
 SELECT explain_filter('SELECT few, gpu_ols_agg(y, x) FROM explained WHERE x > 100 GROUP BY few');
--- no figures without ANALYZE, nor of a scan that didn't run, nor of seconds without TIMING
+-- no figures without ANALYZE, for a scan that didn't run, and no seconds without TIMING
 EXPLAIN (COSTS OFF) SELECT gpu_ols_agg(y, x) FROM explained;
 SELECT explain_filter('SELECT 1 FROM (SELECT gpu_ols_agg(y, x) AS m FROM explained OFFSET 1) q LIMIT 0');
 SELECT explain_filter('SELECT gpu_ols_agg(y, x) FROM explained', ', TIMING OFF');
--- again for each row of another: all loops together
+-- a scan that is repeated for each row of another query: figures are of all loops together
 SELECT explain_filter('SELECT k, (SELECT gpu_ols_agg(y, x) FROM explained WHERE x < k) IS NULL
     FROM generate_series(1000, 2000, 1000) k');
--- for programs
+-- formats for programs
 CREATE FUNCTION explain_scan(statement text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -44,7 +44,7 @@ SELECT key, CASE WHEN key ~ 'per Second|Memory' THEN value::text::numeric > 0 EL
 FROM jsonb_each(explain_scan('SELECT few, gpu_ols_agg(y, x) FROM explained GROUP BY few'))
 WHERE key IN ('Columns', 'Device', 'Rows Read', 'Rows per Second', 'Scanning Workers', 'Partial Groups', 'Memory Usage')
 ORDER BY key;
--- in workers: rows of all processes together, as many groups as these returned; also where all is in workers
+-- workers: rows of all processes together, and as many groups as these returned; also if all is in workers
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -57,7 +57,7 @@ SET parallel_leader_participation = off;
 SELECT plan -> 'Rows Read' AS rows, (plan ->> 'Scanning Workers')::int BETWEEN 1 AND 2 AS workers,
     (plan ->> 'Memory Usage')::int > 0 AS memory
 FROM explain_scan('SELECT few, gpu_ols_agg(y, x) FROM explained GROUP BY few') plan;
--- ... and where groups find no room, of which fewer were expected than are worth an exchange
+-- groups that find no room, of which fewer were expected than are worth an exchange
 ALTER TABLE explained ALTER many SET (n_distinct = 2);
 ANALYZE explained;
 SET work_mem = '64kB';
@@ -71,7 +71,7 @@ RESET min_parallel_table_scan_size;
 RESET parallel_tuple_cost;
 RESET parallel_setup_cost;
 SELECT usual_plans(false) \gset
--- Of aggregates where the server asks, which it does from PostgreSQL 18 on
+-- Aggregates, if the server asks for their figures, as from PostgreSQL 18 on
 CREATE FUNCTION explained_aggregates(statement text, options text DEFAULT '') RETURNS TABLE (told text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -99,8 +99,8 @@ SELECT told_as('SELECT gpu_ols_agg(y, x) FROM explained WHERE x < 0', '', VARIAD
 SELECT told_as('SELECT sum(x) FROM explained', '', VARIADIC '{}');
 DROP TABLE explained;
 
--- Comments: each function, aggregate and type has one, which says something by itself, and what users aren't meant to
--- call says so; and so have the columns of the types.
+-- Comments: each function, aggregate and type must have one that is no mere name, and functions that users shouldn't
+-- call must say so; columns of types must have one, too.
 CREATE VIEW extension_objects AS
 SELECT pg_describe_object(d.classid, d.objid, 0) AS object,
     obj_description(d.objid, d.classid::regclass::name) AS comment

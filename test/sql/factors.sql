@@ -1,4 +1,4 @@
--- Categories: columns of a query that are texts or enums, as terms of their levels.
+-- Categories: columns of a query that are texts or enums, whose levels are terms.
 SET client_min_messages = warning;
 CREATE FUNCTION same_model(a gpu_model, b gpu_model, tolerance float8 DEFAULT 1e-11) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -7,7 +7,7 @@ LANGUAGE sql IMMUTABLE AS $$
         AND abs(a.deviance - b.deviance) <= tolerance * b.deviance
 $$;
 
--- R's lm(log(price) ~ log(carat) + cut + color + clarity), levels in the order of their bytes
+-- R's lm(log(price) ~ log(carat) + cut + color + clarity), with levels in the order of their bytes
 SELECT bool_and(abs(got.estimate / want.estimate - 1) < 1e-12
     AND abs(got.std_error / want.std_error - 1) < 1e-11) AS agrees, count(*) AS terms
 FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut COLLATE "C" AS cut, color, clarity COLLATE '
@@ -27,7 +27,7 @@ FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut COLLATE 
     ('clarity[VVS1]', 1.0187426206900703, 0.00557508942581917),
     ('clarity[VVS2]', 0.9472710586616496, 0.00541829563403956)) AS want(term, estimate, std_error) USING (term);
 
--- types: in the column's own order, the first level the baseline
+-- types: levels in the column's own order, with the first one as the baseline
 CREATE TYPE grade AS ENUM ('poor', 'fair', 'good', 'best');
 CREATE DOMAIN grading AS grade;
 CREATE DOMAIN short_text AS varchar(8);
@@ -42,10 +42,10 @@ FROM generate_series(1, 200) i;
 ANALYZE kinds;
 SELECT k, (gpu_ols_fit(format('SELECT y, %I FROM kinds', k))).terms
 FROM unnest(ARRAY['enum', 'enum_domain', 'c', 'varchar', 'char', 'domain', 'name', 'flag']) k;
--- levels of any bytes, and names of any
+-- levels and names of any bytes
 SELECT (gpu_ols_fit($$SELECT i, CASE i % 5 WHEN 0 THEN '' WHEN 1 THEN ' ' WHEN 2 THEN 'a"b]'
     WHEN 3 THEN E'line\nbreak' ELSE 'ä' END COLLATE "C" AS "odd ""name""" FROM kinds$$)).terms;
--- the same as columns of 0 and 1
+-- categories give the model of columns of 0 and 1
 SELECT same_model(gpu_ols_fit('SELECT y, x, enum, c FROM kinds'),
     gpu_ols_fit($$SELECT y, x, enum = 'good', enum = 'best', (c = 'a')::int, c = 'b' FROM kinds$$)) AS same;
 SELECT same_model(gpu_ols_fit('SELECT y, x, enum FROM kinds', intercept => false),
@@ -60,11 +60,11 @@ SELECT same_model(gpu_ols_fit('SELECT small + 1 AS w, y, enum, x FROM kinds', we
     same_model(gpu_logreg_fit('SELECT y > 1, enum, x / 10 AS o, small FROM kinds', offsets => 'o'),
         gpu_logreg_fit($$SELECT y > 1, enum = 'good', enum = 'best', x / 10 AS o, small FROM kinds$$, offsets => 'o'),
         1e-10) AS offsets;
--- weights, frequencies and offsets are found by their names, and a text can't be one of them, nor the response
+-- weights, frequencies and offsets are found by name, and a text can't be one of them, nor the response
 SELECT gpu_ols_fit('SELECT y, enum, varchar FROM kinds', weights => 'varchar');
 SELECT gpu_ols_fit('SELECT varchar, enum FROM kinds');
 
--- NULLs: rows with one are left out and counted, and levels that no other row has are none
+-- NULLs: rows with one are left out and counted, and levels that only such rows have don't count
 CREATE TABLE gaps AS SELECT CASE WHEN i % 20 <> 3 THEN y END AS y, CASE WHEN i % 20 <> 4 THEN x END AS x,
     CASE i % 20 WHEN 5 THEN NULL WHEN 3 THEN 'without y' WHEN 4 THEN 'without x' ELSE c END AS c FROM kinds;
 SELECT m.terms, m.n, m.n_skipped, same_model(m, gpu_ols_fit($$SELECT y, x, c = 'a', c = 'b' FROM gaps$$)) AS same
@@ -74,23 +74,23 @@ SELECT gpu_ols_fit('SELECT y, c FROM gaps WHERE false');
 SELECT gpu_ols_fit($$SELECT y, c FROM gaps WHERE c = 'a'$$);
 -- a level that is collinear with others is aliased
 SELECT term, estimate IS NULL AS aliased FROM gpu_tidy(gpu_ols_fit('SELECT y, c, text COLLATE "C" AS t FROM kinds'));
--- too many
+-- too many levels
 SELECT gpu_ols_fit('SELECT i, (i * 7919 % 1000003)::text AS id FROM generate_series(1, 1000000) i');
 SELECT gpu_ols_fit('SELECT i, i::text AS id, (i * 7)::text AS other FROM generate_series(1, 6000) i');
 SELECT gpu_ols_fit($$SELECT i, CASE WHEN i % 2 = 0 THEN repeat('long ', 1000) ELSE '' END AS document
     FROM generate_series(1, 20) i$$);
 SELECT gpu_ols_fit('SELECT i, ' || string_agg(format('(i %% %s)::text AS c%s', k + 1, k), ', ')
     || ' FROM generate_series(1, 500) i') FROM generate_series(1, 91) k;
--- arrays are no columns beside categories
+-- arrays are refused beside categories
 SELECT gpu_ols_fit('SELECT y, ARRAY[x, i] AS v, c FROM kinds');
--- more columns than arguments: the numbers among them go as arrays
+-- more columns than arguments: numbers go as arrays
 SELECT m.rank, same_model(m,
     gpu_ols_fit(format('SELECT y, %s, c = ''a'', c = ''b'', varchar = ''q'' FROM kinds',
     (SELECT string_agg(format('sin(i * %s) AS s%1$s', k), ', ') FROM generate_series(1, 120) k)), true), 1e-6) AS same
 FROM gpu_ols_fit(format('SELECT y, %s, c, varchar FROM kinds',
     (SELECT string_agg(format('sin(i * %s) AS s%1$s', k), ', ') FROM generate_series(1, 120) k))) m;
 
--- predictions: by the columns' names, levels as they are, whatever else there is; by position; from objects
+-- predictions: by the columns' names, with levels as texts, and any other columns; by position; from objects
 CREATE TABLE factor_model AS SELECT gpu_ols_fit('SELECT y, x, enum, flag, varchar FROM kinds') AS m,
     gpu_ols_fit($$SELECT y, x, enum = 'good' AS g, enum = 'best' AS b, flag, varchar = 'q' AS q FROM kinds$$) AS plain;
 SELECT bool_and(abs(gpu_predict(m, k) - want) < 1e-13) AS row,
@@ -121,19 +121,19 @@ SELECT gpu_predict(m, '{"x": [1], "enum": "good", "flag": true, "varchar": "q"}'
 SELECT gpu_predict(m, 1, 'good', true) FROM factor_model;
 SELECT gpu_predict(m, 'good', 1, true, 'q') FROM factor_model;
 SELECT gpu_predict(m, ARRAY[1, 2, 3, 4]) FROM factor_model;
--- models of either kind, and of several designs, in one call; a model through text and back
+-- models with and without designs, and of several designs, in one call; a model through text and back
 SELECT count(DISTINCT p) AS predictions FROM (SELECT gpu_predict(CASE WHEN i % 2 = 0 THEN m ELSE other END, r) AS p
     FROM factor_model, gpu_ols_fit('SELECT y, varchar, x FROM kinds') other, generate_series(1, 4) i,
     (SELECT 2 AS x, 'best' AS enum, true AS flag, 'q' AS varchar) r) u;
 SELECT gpu_predict(m::text::gpu_model, 1, 'good', true, 'q') = gpu_predict(m, 1, 'good', true, 'q') AS same
 FROM factor_model;
--- designs that aren't the model's, or none
+-- designs of other models, and invalid ones
 SELECT gpu_predict(jsonb_populate_record(m, jsonb_build_object('design', d)), 1, 'good', true, 'q')
 FROM factor_model, (VALUES ('1 "" 1 n "x" 1 1 n 0')) v(d);
 SELECT gpu_predict(jsonb_populate_record(m, jsonb_build_object('design', 'y ~ x')), 1, 'good', true, 'q')
 FROM factor_model;
 
--- every way that rows take: this process, workers, a ring, and passes over a query that is run again
+-- every way of the rows: this process, workers, a ring, and passes over a query that is run again
 CREATE TABLE factor_ways AS SELECT 'here' AS way,
     gpu_ols_fit('SELECT ln(price), ln(carat), cut, color, clarity FROM diamonds') AS m,
     gpu_logreg_fit('SELECT price > 3000, carat, cut, color FROM diamonds') AS l;
@@ -160,7 +160,7 @@ INSERT INTO factor_ways SELECT 'ring', gpu_ols_fit('SELECT ln(price), ln(carat),
 RESET gpureg.debug_ring;
 SELECT w.way, same_model(w.m, h.m) AS ols, same_model(w.l, h.l, 1e-9) AS logreg, (w.m).design = (h.m).design AS design
 FROM factor_ways w, factor_ways h WHERE h.way = 'here' ORDER BY way;
--- a million levels are too many in workers, too
+-- a million levels are too many for workers, too
 CREATE TABLE many AS SELECT i AS y, (i * 7919 % 100003)::text AS id FROM generate_series(1, 100000) i;
 ANALYZE many;
 \set SHOW_CONTEXT never

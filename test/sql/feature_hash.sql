@@ -1,10 +1,10 @@
--- Feature hashing, as scikit-learn's FeatureHasher has it: to the bit where no sum depends on the order of its terms.
+-- Feature hashing, equal to scikit-learn's FeatureHasher to the bit if no sum depends on the order of its terms.
 CREATE TABLE hashed (token text NOT NULL, hash int, sign int, bucket_1 int, bucket_2 int, bucket_7 int, bucket_1000 int,
     bucket_4096 int, bucket_1048576 int);
 \copy hashed FROM PROGRAM 'gzip -dc test/data/feature_hash.csv.gz' WITH (FORMAT csv, HEADER)
 SELECT count(*) > 12000 AS tokens, count(*) FILTER (WHERE octet_length(token) > length(token)) > 4000 AS beyond_ascii,
     count(*) FILTER (WHERE hash = -2147483648) AS least FROM hashed;
--- where a token goes, and with which sign
+-- a token's bucket and sign
 CREATE FUNCTION one_hot(k int, bucket int, sign int) RETURNS real[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_fill(0::real, ARRAY[bucket]) || sign::real || array_fill(0::real, ARRAY[k - bucket - 1])
 $$;
@@ -41,13 +41,13 @@ FROM (SELECT *, CASE kind WHEN 'text' THEN gpu_feature_hash(features::text[], 16
         CASE kind WHEN 'text' THEN gpu_feature_hash(features::text[], 1024) ELSE gpu_feature_hash(features::jsonb,
             1024) END AS y1024 FROM hashed_rows) t
 GROUP BY kind ORDER BY kind DESC;
--- where it does: jsonb has a, c, bb, whatever the order in the text, and scikit-learn adds up as the text has them,
--- 5.551115e-17
+-- a sum that depends on the order: jsonb has a, c, bb, whatever the order in the text; scikit-learn adds in the text's
+-- order, which gives 5.551115e-17
 SELECT gpu_feature_hash('{"a":0.1,"bb":0.2,"c":0.3}'::jsonb, 1) AS sorted,
     gpu_feature_hash('{"c":0.3,"bb":0.2,"a":0.1}'::jsonb, 1) AS sorted_too,
     ARRAY[0.1::float8 - 0.3::float8 + 0.2::float8]::real[] AS by_hand,
     ARRAY[0.1::float8 + 0.2::float8 - 0.3::float8]::real[] AS in_text_order;
--- how docs/reference.md has that order
+-- jsonb's order by the rule in docs/reference.md
 SELECT array_agg(sum::real ORDER BY place)
 FROM (SELECT place, sum(sign * value::float8 ORDER BY n)
       FROM json_each_text('{"a":0.1,"bb":0.2,"c":0.3}') WITH ORDINALITY f(name, value, n),
@@ -62,7 +62,7 @@ FROM (SELECT place, sum(sign * value::float8 ORDER BY n)
 -- the hash's published values: a 1009084850, foo -156908512, age=42 1138946670
 SELECT listed(gpu_feature_hash(ARRAY['a'], 100000)) AS a, listed(gpu_feature_hash(ARRAY['foo'], 100000)) AS foo,
     listed(gpu_feature_hash('{"age": "42"}'::jsonb, 100000)) AS age;
--- strings are name=value, numbers values, zeros and nulls nothing, booleans numbers
+-- strings hash as name=value, numbers give values, zeros and nulls nothing, booleans are numbers
 SELECT gpu_feature_hash('{"age": "42"}'::jsonb, 8) = gpu_feature_hash(ARRAY['age=42'], 8) AS string,
     gpu_feature_hash('{"a": 2.5}'::jsonb, 4) = '{0,0,2.5,0}' AS number,
     gpu_feature_hash('{"a": 0, "b": 0.0, "c": null, "d": false}'::jsonb, 4) = '{0,0,0,0}' AS nothing,
@@ -74,7 +74,7 @@ SELECT gpu_feature_hash(to_jsonb(t), 4) = gpu_feature_hash('{"a": 1, "b": "x"}':
 FROM (SELECT 1 AS a, 'x' AS b, NULL::int AS c) t;
 SELECT gpu_feature_hash('[0:1]={a,b}'::text[], 4) = gpu_feature_hash('{a,b}'::text[], 4) AS lower_bound,
     gpu_feature_hash(ARRAY['a', 'a', 'a'], 4) AS thrice;
--- another seed is another hash, that of its number if it has 32 bits
+-- another seed is another hash; a seed of 32 bits is the hash's own seed
 SELECT count(DISTINCT gpu_feature_hash(ARRAY['a', 'b', 'c', 'd', 'e', 'f'], 64, seed)) AS different
 FROM unnest(ARRAY[0, 1, -1, 4294967296, 9223372036854775807]) seed;
 CREATE TABLE murmur (token_hex text, seed bigint, hash int);
@@ -84,8 +84,8 @@ SELECT count(*) > 100 AS many,
         65521, seed)
         <> one_hot(65521, (abs(hash::bigint) % 65521)::int, CASE WHEN hash < 0 THEN -1 ELSE 1 END)) AS wrong
 FROM (SELECT * FROM murmur WHERE coalesce(token_hex, '') ~ '^([0-7][1-9a-f]|[1-7]0)*$') ascii;
--- with a density, columns of S, numbered by the hashes with the seeds 0 and 9747b28c: tokens far from each other, none
--- lost, linear, pinned
+-- with a density, columns of S, numbered by the hashes with the seeds 0 and 9747b28c: tokens are far from each other,
+-- none is lost, sums are linear, values are pinned
 SELECT md5(string_agg(array_send(gpu_feature_hash(ARRAY[token], 64, 1, 0.25)), ''
     ORDER BY token COLLATE "C")) AS pinned,
     count(DISTINCT gpu_feature_hash(ARRAY[token], 64, 1, 0.25)) = count(*) AS all_different FROM hashed;
@@ -96,6 +96,6 @@ SELECT gpu_feature_hash(ARRAY['a', 'b', 'a'], 32, 1, 0.5) = gpu_feature_hash('{"
     gpu_feature_hash(ARRAY['a'], 32, 1, 0.5) = gpu_project_sparse(ARRAY[h1 + (h2 & 2147483647) * 4294967296],
         '{1}', 32, 1, 0.5) AS a_column
 FROM (SELECT 1009084850::bigint AS h1, 2141232806::bigint AS h2) t;
--- NULL
+-- NULL arguments
 SELECT gpu_feature_hash(NULL::text[], 3) IS NULL AS features, gpu_feature_hash(NULL::jsonb, 3) IS NULL AS json,
     gpu_feature_hash(ARRAY['a'], NULL) IS NULL AS k, gpu_feature_hash(ARRAY['a'], 1, NULL) IS NULL AS seed;

@@ -1,4 +1,4 @@
--- Firth's penalty, against fits in 60 digits: test/data/firth_reference.py.
+-- Firth's penalty against fits in 60 digits: test/data/firth_reference.py.
 CREATE TABLE firth_rows (i serial, dataset text, y float8, weight float8, frequency float8, base float8, x float8[]);
 \copy firth_rows (dataset, y, weight, frequency, base, x) FROM 'test/data/firth_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE firth_fits (dataset text, intercept boolean, term text, estimate numeric, std_error numeric);
@@ -26,7 +26,7 @@ CREATE TABLE firth_models (way text, dataset text, intercept boolean, m gpu_mode
 INSERT INTO firth_models SELECT 'query', dataset, intercept, firth_fit(c) FROM firth_cases c;
 INSERT INTO firth_models SELECT 'query, volatile', dataset, intercept, firth_fit(c, also_where => ' AND random() >= 0')
 FROM firth_cases c;
--- the query run once a pass, on the session's process alone
+-- the query run for each pass, in the session's process alone
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
@@ -34,7 +34,7 @@ SET max_parallel_workers = 0;
 INSERT INTO firth_models SELECT 'pass', dataset, intercept, firth_fit(c, also_from => ', one_of_many()')
 FROM firth_cases c;
 RESET ALL;
--- through the ring
+-- the rows through the ring
 SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 SET gpureg.debug_ring = on;
@@ -52,7 +52,7 @@ LANGUAGE sql AS $$
     UNION ALL SELECT 'n', (m).n, NULL
     UNION ALL SELECT 'log_lik', (m).log_lik, NULL
 $$;
--- where the data are symmetric an estimate is 0; of trials the log-likelihood has binomial coefficients
+-- with symmetric data an estimate is 0; the log-likelihood of trials has binomial coefficients
 SELECT way, count(DISTINCT f.dataset) AS fits, min(digits_or_null(l.estimate, f.estimate))
     FILTER (WHERE f.estimate <> 0) >= 12 AS estimates,
        max(abs(l.estimate)) FILTER (WHERE f.estimate = 0) < 1e-13 AS zeros,
@@ -62,12 +62,12 @@ FROM firth_models JOIN firth_fits f USING (dataset, intercept)
 CROSS JOIN LATERAL firth_lines(m, intercept) AS l(term, estimate, std_error)
 WHERE f.term = l.term AND (dataset, f.term) <> ('trials', 'log_lik') GROUP BY way ORDER BY way COLLATE "C";
 
--- What separation says leads here
+-- The hint of a separated fit leads to Firth's penalty
 \set separated 'SELECT y, x FROM (VALUES (0, 1), (0, 2), (1, 3), (1, 4)) v(y, x)'
 SELECT (gpu_logreg_fit(:'separated')).separated;
 SELECT m.method, m.separated, m.coef[2] BETWEEN 0 AND 10 AS finite, m.log_lik < 0 AS fits
 FROM gpu_logreg_fit(:'separated', firth => true) m;
--- the model says so, and is used like any other
+-- the model's method contains it, and the model is used like any other
 SELECT split_part(gpu_summary(gpu_logreg_fit(:'separated', firth => true)), E'\n', 1);
 SELECT abs(gpu_predict(m, 2.5) - 0.5) < 1e-14 AS half, (SELECT count(*) FROM gpu_wald(m)) AS wald
 FROM gpu_logreg_fit(:'separated', firth => true) m;
@@ -75,14 +75,14 @@ FROM gpu_logreg_fit(:'separated', firth => true) m;
 SELECT m.coef[3] IS NULL AS aliased, m.rank, m.converged
 FROM gpu_logreg_fit('SELECT y, x, 2 * x AS twice FROM (VALUES (0, 1), (0, 2), (1, 3), (1, 4), (0, 3)) v(y, x)',
     firth => true) m;
--- a factor whose level has one class, and one class alone
+-- a factor whose level has one class, and a response of one class
 SELECT term, abs(estimate) < 5 AS finite
 FROM gpu_tidy(gpu_logreg_fit('SELECT y, g FROM (VALUES (0, ''a''), (1, ''a''), (1, ''b''), (1, ''b''), (0, ''a'')) '
     'v(y, g)', firth => true));
 SELECT m.converged, m.null_deviance, m.deviance > 0 AS left_over
 FROM gpu_logreg_fit('SELECT 1 AS y, x FROM generate_series(1, 9) x', firth => true) m;
 
--- What there isn't
+-- Cases that are refused
 \set VERBOSITY terse
 SELECT gpu_logreg_fit(:'separated', l2 => 1, firth => true);
 SELECT gpu_logreg_fit(:'separated', solver => 'lbfgs', firth => true);

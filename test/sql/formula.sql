@@ -1,6 +1,6 @@
--- Formulas: which products of columns are features, as R has them.
+-- Formulas: the products of columns that are features, as in R.
 SET client_min_messages = warning;
--- birth weights (Hosmer and Lemeshow), counted: a saturated model's estimates are differences of log odds
+-- birth weights (Hosmer and Lemeshow), as counts: a saturated model's estimates are differences of log odds
 CREATE TABLE births AS SELECT * FROM (VALUES (1, 0, false, 40), (2, 0, false, 11), (3, 0, false, 35), (1, 1, false, 33),
     (2, 1, false, 4), (3, 1, false, 7),
     (1, 0, true, 4), (2, 0, true, 5), (3, 0, true, 20), (1, 1, true, 19), (2, 1, true, 6), (3, 1, true, 5)) v(race,
@@ -19,7 +19,7 @@ JOIN unnest(ARRAY[1.0/40 + 1.0/4, 1.0/40 + 1.0/4 + 1.0/11 + 1.0/5, 1.0/40 + 1.0/
     1.0/40 + 1.0/4 + 1.0/33 + 1.0/19 + 1.0/35 + 1.0/20 + 1.0/7 + 1.0/5]) WITH ORDINALITY AS c(cells, ordinality)
         USING (ordinality);
 
--- warpbreaks: R's terms in R's order, whatever the coding
+-- warpbreaks: R's terms in R's order, for any coding
 CREATE TABLE breaks AS SELECT b AS breaks, CASE WHEN i <= 27 THEN 'A' ELSE 'B' END AS wool,
     ((ARRAY['L', 'M', 'H'])[1 + (i - 1) / 9 % 3])::text AS tension, i
 FROM unnest(ARRAY[26,30,54,25,70,52,51,26,67,18,21,29,17,12,18,35,30,36,36,21,24,18,10,43,28,15,26,27,14,29,19,29,31,
@@ -33,7 +33,7 @@ FROM unnest(ARRAY['breaks ~ wool * tension', 'breaks ~ wool:tension - 1', 'break
     LATERAL gpu_ols_fit('SELECT * FROM breaks', formula => f) m, unnest(m.coef) WITH ORDINALITY AS c(c, k)
     GROUP BY f, m.terms, m.deviance ORDER BY f;
 
--- motor cars: poly and factor of numbers, R's lm(mpg ~ poly(hp, 2, raw = TRUE) * factor(cyl))
+-- motor cars: poly() and factor() of numbers, R's lm(mpg ~ poly(hp, 2, raw = TRUE) * factor(cyl))
 CREATE TABLE motors AS SELECT * FROM unnest(
     ARRAY[21, 21, 22.8, 21.4, 18.7, 18.1, 14.3, 24.4, 22.8, 19.2, 17.8, 16.4, 17.3, 15.2, 10.4, 10.4, 14.7, 32.4,
         30.4, 33.9, 21.5, 15.5, 15.2, 13.3, 19.2, 27.3, 26, 30.4, 15.8, 19.7, 15, 21.4]::float8[],
@@ -46,7 +46,7 @@ FROM gpu_tidy(gpu_ols_fit('SELECT * FROM motors', formula => 'mpg ~ poly(hp, 2) 
 JOIN unnest(ARRAY[64.19082305484029405, -0.83706243503823496, 0.00437855444529507, -20.60146485308819209,
     -31.96337210677859275, 0.49078987847150507, -0.00318193496236538, 0.69490040911093531, -0.00410540847885334])
     WITH ORDINALITY AS r(r, ordinality) USING (ordinality);
--- the same, written out
+-- formulas that mean the same, written out
 SELECT f, bool_and(a.estimate = b.estimate OR abs(a.estimate / b.estimate - 1) < 1e-10) AS same, count(*) FROM (VALUES
     ('mpg ~ hp + cyl', 'SELECT mpg, hp, cyl FROM motors'),
     ('mpg ~ .', 'SELECT mpg, hp, cyl FROM motors'),
@@ -60,20 +60,20 @@ SELECT f, bool_and(a.estimate = b.estimate OR abs(a.estimate / b.estimate - 1) <
     LATERAL gpu_tidy(gpu_ols_fit('SELECT mpg, hp, cyl' || CASE WHEN f ~ 'MPG2' THEN ', mpg * mpg AS mpg2, hp AS "Hp"'
         ELSE '' END || ' FROM motors', formula => f)) WITH ORDINALITY a
     JOIN LATERAL gpu_tidy(gpu_ols_fit(q)) WITH ORDINALITY b USING (ordinality) GROUP BY f ORDER BY f;
--- the intercept: the formula's word, else the argument's
+-- the intercept: the formula decides, or else the argument
 SELECT f, i, (gpu_ols_fit('SELECT * FROM motors', i, formula => f)).terms
 FROM unnest(ARRAY['mpg ~ hp', 'mpg ~ hp - 1', 'mpg ~ 1 + hp']) f, unnest(ARRAY[true, false]) i ORDER BY f, i;
--- columns that it doesn't name are of no account: neither their types nor their NULLs
+-- columns that the formula doesn't name are ignored, their types and their NULLs, too
 SELECT m.terms, m.n, m.n_skipped
 FROM gpu_ols_fit('SELECT NULL::text AS nothing, now() AS at, NULL::int AS none, mpg, hp FROM motors',
     formula => 'mpg ~ hp') m;
--- a column as a number and as a factor; names of weights may be features, too
+-- a column as a number and as a factor; columns of weights may be features, too
 SELECT (gpu_ols_fit('SELECT * FROM motors', formula => 'mpg ~ hp + factor(hp):cyl')).rank,
     (gpu_ols_fit('SELECT * FROM motors', formula => 'mpg ~ hp + cyl', weights => 'cyl')).terms,
     (gpu_ols_fit('SELECT * FROM motors', formula => 'mpg ~ .', weights => 'cyl')).terms AS without_weights,
     (gpu_logreg_fit('SELECT *, mpg > 20 AS far FROM motors', formula => 'far ~ . - mpg',
         offsets => 'hp')).terms AS without_offsets;
--- factors of numbers: one level whatever its type and scale, in their order; of booleans
+-- factors of numbers: one level per value, whatever its type and scale, in numeric order; factors of booleans
 SELECT (gpu_ols_fit('SELECT i, (i % 12)::numeric(10, 2) AS n, ((i + 5) % 12)::real - 6 AS r, i % 2 = 0 AS b, (i % '
     '3)::bigint * 10000000000 AS big FROM generate_series(1, 100) i', formula => f)).terms
 FROM unnest(ARRAY['i ~ factor(n)', 'i ~ factor(r)', 'i ~ factor(b)', 'i ~ factor(big)']) f;
@@ -93,7 +93,7 @@ WHERE f = 'mpg ~ hp + cyl:hp - 1';
 SELECT gpu_predict(m, 100, 5) FROM formula_models WHERE f = 'mpg ~ poly(hp, 2) * factor(cyl)';
 SELECT gpu_predict(m, ARRAY[100, 6]) FROM formula_models WHERE f = 'mpg ~ poly(hp, 2) * factor(cyl)';
 SELECT (m).design FROM formula_models WHERE f = 'mpg ~ factor(cyl) + cyl:hp';
--- what is wrong with a value is said of the feature
+-- an invalid value is reported with the feature's name
 SELECT gpu_ols_fit($$SELECT mpg, CASE WHEN hp > 300 THEN 'Infinity' ELSE hp::float8 END AS hp FROM motors$$,
     formula => 'mpg ~ hp');
 SELECT gpu_ols_fit('SELECT mpg, hp * 1e100 AS hp FROM motors', formula => 'mpg ~ poly(hp, 4)');
@@ -145,8 +145,7 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 RESET gpureg.min_gpu_work;
--- a polynomial of integers is found again to the last digit, far from 0, with weights, by group, and without an
--- intercept
+-- a polynomial of integers is recovered to the last digit, far from 0, with weights, by group, and without an intercept
 CREATE TABLE curves AS SELECT x, g, w, 7 - 3 * x::numeric + 2 * x ^ 2 - x ^ 3 / 1024 + CASE g
     WHEN 'b' THEN 5 + 11 * x - x ^ 2 ELSE 0 END AS y
 FROM (SELECT 2000 + i / 8.0 AS x, (ARRAY['a', 'b'])[1 + i % 2] AS g, 1 + i % 3 AS w FROM generate_series(1, 400) i) s;
@@ -160,7 +159,7 @@ FROM (VALUES ('y ~ poly(x, 3)', ARRAY[7, -3, 2, -1 / 1024.0]),
         WHERE g = 'a'$$, formula => f, weights => 'w') m,
     LATERAL unnest(CASE WHEN f ~ 'g' THEN ARRAY[7.0] || want_all ELSE want_all END, m.coef) u(want, c) GROUP BY f
     ORDER BY f;
--- a power that is another column already is aliased, and those above it aren't
+-- a power that equals another column is aliased, and higher powers aren't
 SELECT t.term, t.estimate IS NULL AS aliased, abs(t.estimate / p.estimate - 1) < 1e-9 AS same
 FROM gpu_tidy(gpu_ols_fit('SELECT x::float8, x::float8 * x::float8 AS z, (y + sin(x))::float8 AS y FROM curves',
     formula => 'y ~ z + poly(x, 3)')) t
@@ -168,7 +167,7 @@ LEFT JOIN gpu_tidy(gpu_ols_fit('SELECT x::float8, (y + sin(x))::float8 AS y FROM
     formula => 'y ~ poly(x, 3)')) p ON p.term = CASE t.term WHEN 'z' THEN 'x^2' ELSE t.term END;
 SELECT term, estimate IS NULL AS aliased
 FROM gpu_tidy(gpu_ols_fit('SELECT w, y::float8 FROM curves', formula => 'y ~ poly(w, 4) + w'));
--- products of powers, whose margins are there or not
+-- products of powers, with or without their margins
 SELECT f, bool_and(abs(a.c - b.c) <= 1e-8 * abs(b.c)) AS same, count(*)
 FROM (VALUES ('y ~ poly(x, 2) * poly(z, 2)', 'x, x * x, z, z * z, x * z, x * x * z, x * z * z, x * x * z * z'),
     ('y ~ poly(x, 2):poly(z, 2)', 'x * z, x * x * z, x * z * z, x * x * z * z'),
@@ -220,7 +219,7 @@ SET gpureg.debug_ring = on;
 INSERT INTO powers_models SELECT 'ring', c, powers_fit(c) FROM powers_cases c WHERE vcov IN ('iid', 'HC3', 'CR2');
 RESET ALL;
 SET client_min_messages = warning;
--- relative to the estimates, and to the roots of the variances
+-- digits relative to the estimates, and to the roots of the variances
 CREATE FUNCTION powers_digits(way text) RETURNS TABLE (dataset text, vcov text, coefficients numeric,
     covariances numeric) LANGUAGE sql AS $$
     SELECT (c).dataset, (c).vcov,
@@ -235,8 +234,8 @@ $$;
 SELECT way, dataset, count(*) AS fits, min(coefficients) >= 13 AS coefficients, min(covariances) >= 12 AS covariances
 FROM unnest(ARRAY['pass', 'query', 'query, volatile', 'ring']) way, powers_digits(way) GROUP BY way, dataset
 ORDER BY way COLLATE "C", dataset COLLATE "C";
--- gradient descent ends with Newton's steps; Firth's penalty is the same of any powers, and l2 and the classic update
--- are of those of x itself
+-- gradient descent ends with Newton's steps; Firth's penalty is the same for all powers; l2 and the classic update
+-- apply to powers of x itself
 SELECT solver, (SELECT min(digits(c, f.value)) FROM unnest(m.coef) WITH ORDINALITY u(c, k)
     JOIN powers_fits f ON f.i = k - 1 AND f.dataset = 'classes about 2000' AND f.vcov = 'coef') >= 13 AS coefficients
 FROM unnest(ARRAY['gd', 'lbfgs']) solver,
@@ -252,14 +251,14 @@ FROM (VALUES ('firth', true, 0, 'newton', NULL), ('l2', false, 0.1, 'newton', NU
     LATERAL gpu_logreg_fit($$SELECT y, x - 1990 AS x, (x - 1990) * (x - 1990) AS x2 FROM powers_rows
         WHERE dataset = 'classes about 2000'$$, firth => firth, l2 => l2, solver => solver, learning_rate => rate,
         max_iter => 30) n;
--- predictions are of x as it is
+-- predictions take x itself
 SELECT bool_and(abs(gpu_predict(a.m, p) / gpu_predict(b.m, p.x - 1000) - 1) < 1e-5) AS predictions
 FROM (SELECT * FROM powers_rows WHERE dataset = 'counts about 1000') p,
     (SELECT gpu_glm_fit($$SELECT y, x FROM powers_rows WHERE dataset = 'counts about 1000'$$, 'poisson',
         formula => 'y ~ poly(x, 4)') AS m) a,
     (SELECT gpu_glm_fit($$SELECT y, x - 1000 AS x FROM powers_rows WHERE dataset = 'counts about 1000'$$, 'poisson',
         formula => 'y ~ poly(x, 4)') AS m) b;
--- what is aliased or separated is so as a power of x, and is fitted as that
+-- terms are aliased or separated as powers of x, and are fitted as those
 CREATE TABLE steps AS SELECT i / 8.0 AS x, (i / 8.0) ^ 2 AS z, (ARRAY['a', 'b', 'c'])[1 + i % 3] AS g,
     i % 7 < 3 + sin(i / 9.0) * 3 AS y, i % 5 AS n, i % 4 AS k FROM generate_series(1, 120) i;
 SELECT m.terms, m.rank, m.coef[4] IS NULL AS aliased,
@@ -283,7 +282,7 @@ SELECT f, s.* FROM (VALUES ($$y OR g = 'c'$$, 'y ~ poly(x, 2) + g'), ($$y OR g =
 SELECT m.separated, (SELECT count(*) FROM unnest(m.vcov) v WHERE v IS NOT NULL) AS covariances
 FROM gpu_glm_fit($$SELECT CASE g WHEN 'b' THEN 0 ELSE n END AS n, x, g FROM steps$$, 'poisson',
     formula => 'n ~ poly(x, 2) + g', vcov => 'HC0') m;
--- a row that fits itself alone; a variance, and a power, that are out of range
+-- a row that fits itself alone; a variance and a power that are out of range
 SELECT m.coef[6] IS NOT NULL AS coefficients, (SELECT count(*) FROM unnest(m.vcov) v WHERE v IS NOT NULL) AS covariances
 FROM gpu_ols_fit($$SELECT n, 1000 + x AS x, CASE WHEN x = 1 THEN 'z' ELSE g END AS g FROM steps$$,
     formula => 'n ~ poly(x, 2) + g', vcov => 'HC2') m;

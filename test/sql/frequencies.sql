@@ -1,4 +1,4 @@
--- A row of frequency f is the same as f rows, for every family, link, covariance and way that rows take.
+-- A row of frequency f must equal f rows, for every family, link, covariance and way of the rows.
 CREATE TABLE frequency_rows AS
 SELECT i, f, g, x1, x2, o, (i * 37 % 11 + 3 * x1 > 6)::int AS class,
        (i * 31 % 9 + (x1 > 0.5)::int * (i * 7 % 5))::float8 AS count, exp(0.3 + x1 + (i * 29 % 13) / 10.0) AS amount
@@ -14,7 +14,7 @@ CREATE FUNCTION frequency_difference(a gpu_model, b gpu_model) RETURNS float8 LA
          ROW(b.terms, b.n, b.rank, b.df_residual, b.converged, b.separated, b.vcov_type, b.df_inference)
          THEN 'Infinity'::float8 ELSE 0 END),
         (relative_difference(a.coef, b.coef)),
-        -- covariances against the standard errors, as some are nearly 0
+        --         covariances are compared with the standard errors, as some are nearly 0
         ((SELECT max(CASE WHEN (u IS NULL) <> (v IS NULL) THEN 'Infinity' ELSE
                      abs(u - v) / sqrt(a.vcov[1 + (r - 1) * (p + 1)] * a.vcov[1 + (c - 1) * (p + 1)]) END)
           FROM (SELECT cardinality(a.coef) AS p) s, LATERAL (SELECT u, v, (k - 1) / p + 1 AS r, (k - 1) % p + 1 AS c
@@ -50,7 +50,7 @@ SELECT count(*), count(*) FILTER (WHERE (a).converged) AS converged,
        count(*) FILTER (WHERE frequency_difference(a, b) < 1e-12) AS same FROM frequency_fits;
 SELECT c, frequency_difference(a, b) FROM frequency_fits WHERE NOT frequency_difference(a, b) < 1e-12;
 
--- two groups, whose shares of ones are anything, and as many rows as one likes: closed forms
+-- two groups with any shares of ones, and any number of rows: closed forms
 CREATE TABLE frequency_shares AS
 SELECT row_number() OVER () AS i, a.n::float8 AS n0, b.n::float8 AS n1, p0, p1
 FROM (VALUES (10), (1000), (1e6)) a(n), (VALUES (20), (1000), (1e9)) b(n), unnest('{0.1,0.5,0.8}'::float8[]) p0,
@@ -75,7 +75,7 @@ FROM (SELECT l AS link, s.*, f, w, CASE l WHEN 'logit' THEN ln(p0 / (1 - p0)) WH
            gpu_glm_fit(frequency_query(s, 'frequencies'), 'binomial', l, frequencies => 'f') f,
            gpu_glm_fit(frequency_query(s, 'weights'), 'binomial', l, weights => 'f') w) t
 GROUP BY link ORDER BY link;
--- far out: trials that are all of one class, so that the least-squares fit is bad, and steps from there are too long
+-- trials of one class far out, for which the least-squares fit is bad, and steps from there are too long
 SELECT link, count(*), bool_and((m).converged) AS converged,
        max(relative_difference((m).coef, (w).coef)) < 1e-11 AS right
 FROM (SELECT l, m, w FROM unnest('{logit,probit,cloglog}'::text[]) u(l), unnest('{1,100,1e6,1e9}'::float8[]) s,

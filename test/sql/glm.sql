@@ -1,11 +1,11 @@
--- Families and links, against fits in 60 digits: test/data/glm_reference.py.
+-- Families and links against fits in 60 digits: test/data/glm_reference.py.
 CREATE TABLE glm_rows (i serial, dataset text, y float8, weight float8, frequency float8, base float8, x float8[]);
 \copy glm_rows (dataset, y, weight, frequency, base, x) FROM 'test/data/glm_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE glm_fits (dataset text, family text, link text, theta text, l2 float8, intercept boolean, term text,
     estimate numeric, std_error numeric);
 \copy glm_fits FROM 'test/data/glm_fits.csv' WITH (FORMAT csv, HEADER)
 ANALYZE glm_rows;
--- What isn't there: both kinds of weights at once
+-- All cases, without both kinds of weights at once, which no function takes
 CREATE TABLE glm_cases AS
 SELECT row_number() OVER (ORDER BY dataset COLLATE "C", family COLLATE "C", link COLLATE "C", theta COLLATE "C",
     l2, intercept) AS id, f.*,
@@ -30,12 +30,12 @@ LANGUAGE sql AS $$
                        offsets => c.offsets,
                        l2 => c.l2, theta => nullif(nullif(c.theta, ''), 'ml')::float8)
 $$;
--- two fits say that they ran off
+-- two fits warn of terms without a finite estimate
 SET client_min_messages = error;
 CREATE TABLE glm_models (way text, id bigint, m gpu_model);
 INSERT INTO glm_models SELECT 'query', id, glm_fit(c) FROM glm_cases c;
 INSERT INTO glm_models SELECT 'query, volatile', id, glm_fit(c, also_where => ' AND random() >= 0') FROM glm_cases c;
--- the query run once a pass, on the session's process alone
+-- the query run for each pass, in the session's process alone
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
@@ -43,14 +43,14 @@ SET max_parallel_workers = 0;
 INSERT INTO glm_models SELECT 'pass', id, glm_fit(c, also_from => ', one_of_many()') FROM glm_cases c;
 RESET ALL;
 SET client_min_messages = error;
--- through the ring
+-- the rows through the ring
 SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 SET gpureg.debug_ring = on;
 INSERT INTO glm_models SELECT 'ring', id, glm_fit(c) FROM glm_cases c;
 RESET ALL;
 
--- What a model says, by the references' names. Terms that run off are infinite; then nothing else is told.
+-- A model's numbers by the references' names. If a term has no finite estimate, only such terms are listed.
 CREATE FUNCTION glm_lines(m gpu_model, intercept boolean) RETURNS TABLE (term text, estimate float8, std_error float8)
 LANGUAGE sql AS $$
     SELECT (j - intercept::int)::text, t.estimate, t.std_error
@@ -70,25 +70,25 @@ JOIN glm_fits f ON (f.dataset, f.family, f.link, coalesce(f.theta, ''), f.l2, f.
     c.link, c.theta, c.l2, c.intercept)
 LEFT JOIN LATERAL (SELECT * FROM glm_lines(m, c.intercept) l WHERE l.term = f.term) AS l(name, estimate, std_error)
     ON true
--- of a fit that runs off, the terms that do so are told
+-- separated terms of a separated fit are listed
 WHERE f.estimate IS NOT NULL OR f.term !~ '^\d+$' OR (m).rank < cardinality((m).terms);
 SELECT family, link, way, count(DISTINCT id) AS fits, min(estimate) FILTER (WHERE is_term) >= 12 AS estimates,
        min(std_error) FILTER (WHERE is_term) >= 12 AS std_errors,
        min(estimate) FILTER (WHERE NOT is_term) >= 12 AS summaries,
        string_agg(DISTINCT dataset, ', ' ORDER BY dataset) FILTER (WHERE least(estimate, std_error) < 12) AS fewer
 FROM glm_digits GROUP BY family, link, way ORDER BY family COLLATE "C", link COLLATE "C", way COLLATE "C";
--- theta by maximum likelihood, by itself
+-- theta by maximum likelihood, separately
 SELECT way, count(DISTINCT id) AS fits, min(d.estimate) FILTER (WHERE d.term = 'theta') >= 12 AS theta,
     min(d.std_error) FILTER (WHERE d.term = 'theta') >= 12 AS its_error,
        min(least(d.estimate, d.std_error)) >= 12 AS all_numbers
 FROM glm_digits d JOIN glm_cases c USING (id) WHERE c.theta = 'ml' GROUP BY way ORDER BY way COLLATE "C";
--- a response that hardly differs from its mean: what is left of it has fewer digits
+-- a response that hardly differs from its mean: its residuals have fewer digits
 SELECT dataset, min(estimate) > 9 AS nine FROM glm_digits WHERE dataset LIKE '%hardly any%' GROUP BY dataset;
 SELECT way, count(*), count(*) FILTER (WHERE NOT (m).converged) AS ran_off, max((m).iterations) < 25 AS enough,
     count(DISTINCT (m).separated) AS kinds
 FROM glm_models GROUP BY way ORDER BY way COLLATE "C";
 
--- With many terms passes are coarse on the CPU, and exact where a column is collinear: the same fit.
+-- With many terms passes are coarse on the CPU, and exact if a column is collinear: the fit must be the same.
 CREATE TABLE glm_wide AS
 SELECT floor(3 * exp(sum(sin(i * j)) FILTER (WHERE j < 4) / 2) * abs(cos(i)))::float8 AS y,
     array_agg(sin(i * j)::float8 ORDER BY j) AS x

@@ -1,4 +1,4 @@
--- Families and links: bad input, each message with its SQLSTATE, and what comes of the edges.
+-- Families and links: bad input, each message with its SQLSTATE, and results at the edges.
 \set SHOW_CONTEXT never
 CREATE TABLE glm_bad (y float8, x float8, w float8, o float8, class int);
 INSERT INTO glm_bad SELECT i % 7, i % 5, 1 + i % 3, i % 4, (i * 7 + i / 3) % 5 % 2 FROM generate_series(1, 60) i;
@@ -24,7 +24,7 @@ SELECT gpu_glm_fit('SELECT y, x FROM glm_bad', 'poisson', tol => 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y, x FROM glm_bad', 'poisson', l2 => -1);
 \echo :LAST_ERROR_SQLSTATE
--- a response outside the family's domain, by every way that rows take
+-- a response outside the family's domain, for each way of the rows
 SELECT gpu_glm_fit('SELECT y - 1, x FROM glm_bad', 'poisson');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y, x FROM glm_bad', 'gamma');
@@ -49,7 +49,7 @@ SELECT gpu_glm_fit('SELECT ''NaN''::float8 AS y, x FROM glm_bad', 'gamma');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y, x, ''Infinity''::float8 AS o FROM glm_bad', 'poisson', offsets => 'o');
 \echo :LAST_ERROR_SQLSTATE
--- nothing to fit
+-- responses that leave nothing to fit
 SELECT gpu_glm_fit('SELECT 0 AS y, x FROM glm_bad', 'poisson');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT class, x FROM glm_bad WHERE class = 1', 'binomial', 'probit');
@@ -58,7 +58,7 @@ SELECT gpu_glm_fit('SELECT y, x FROM glm_bad WHERE false', 'poisson');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y FROM glm_bad', 'poisson', intercept => false);
 \echo :LAST_ERROR_SQLSTATE
--- NULLs: of an argument that is needed; in rows, which are left out and counted
+-- NULLs: for an argument that is needed; in rows, which are left out and counted
 SELECT gpu_glm_fit(NULL) IS NULL AS query, gpu_glm_fit('SELECT y, x FROM glm_bad', NULL) IS NULL AS family,
        gpu_glm_fit('SELECT y, x FROM glm_bad', 'poisson', NULL) IS NOT NULL AS link,
        gpu_glm_fit('SELECT y, x FROM glm_bad', intercept => NULL) IS NULL AS intercept,
@@ -72,7 +72,7 @@ SELECT m.df_residual, m.dispersion, m.deviance < 1e-20 AS perfect, round(m.coef[
     round(m.coef[2]::numeric, 10) AS b
 FROM gpu_glm_fit('SELECT * FROM (VALUES (1, 0), (2, 1)) v(y, x)', 'gamma') m;
 SELECT term, std_error, p_value FROM gpu_tidy(gpu_glm_fit('SELECT * FROM (VALUES (1, 0), (2, 1)) v(y, x)', 'gamma'));
--- a share without weights is one of a trial each, whatever the columns are called
+-- a share without weights is a share of one trial, whatever the columns' names
 SELECT link, (a).coef = (b).coef AS coef, (a).vcov = (b).vcov AS vcov,
     (a).null_deviance = (b).null_deviance AS null_deviance, (a).terms
 FROM unnest('{logit,probit,cloglog}'::text[]) link,
@@ -82,21 +82,22 @@ FROM unnest('{logit,probit,cloglog}'::text[]) link,
          weights => 'ones') AS b OFFSET 0) t;
 SELECT m.terms, m.df_residual FROM gpu_glm_fit('SELECT y / 7 AS share, (x > 2)::text AS x, w, o FROM glm_bad',
     'quasibinomial', formula => 'share ~ x * w', offsets => 'o') m;
--- names as people write them
+-- spellings of names
 SELECT f, m.family, m.link, m.method
 FROM unnest('{Poisson,quasi-poisson,quasi_poisson,QUASIBINOMIAL,negative-binomial,NegativeBinomial,Gamma,'
     'gaussian}'::text[]) f,
     gpu_glm_fit(CASE WHEN f ILIKE '%binomial' AND f NOT ILIKE 'neg%' THEN 'SELECT class, x FROM glm_bad'
         ELSE 'SELECT y + 1, x FROM glm_bad' END, f,
                 theta => CASE WHEN f ILIKE 'neg%' THEN 3 END) m;
--- the binomial family with the logit link is logistic regression, the gaussian one linear regression: the same bits
+-- the binomial family with the logit link has the bits of logistic regression, the gaussian one those of linear
+-- regression
 SELECT (m).coef = (l).coef AS coef, (m).vcov = (l).vcov AS vcov, (m).method, (m).log_lik = (l).log_lik AS log_lik
 FROM (SELECT gpu_glm_fit('SELECT class, x, o FROM glm_bad', 'binomial') AS m,
     gpu_logreg_fit('SELECT class, x, o FROM glm_bad') AS l) t;
 SELECT (m).coef = (l).coef AS coef, (m).vcov = (l).vcov AS vcov, (m).method, (m).log_lik = (l).log_lik AS log_lik
 FROM (SELECT gpu_glm_fit('SELECT y, x, o, w FROM glm_bad', weights => 'w') AS m,
     gpu_ols_fit('SELECT y, x, o, w FROM glm_bad', weights => 'w') AS l) t;
--- weights of 1 change no bit; a frequency of 2 is the row twice
+-- weights of 1 change no bit; a frequency of 2 equals the row twice
 SELECT f, (a).coef = (b).coef AS coef, (a).deviance = (b).deviance AS deviance, (a).vcov = (b).vcov AS vcov
 FROM unnest('{poisson,gamma,quasipoisson}'::text[]) f,
     LATERAL (SELECT gpu_glm_fit('SELECT y + 1, x FROM glm_bad', f) AS a,
@@ -119,7 +120,7 @@ FROM (VALUES ('poisson', 'log'), ('poisson', 'identity'), ('poisson', 'sqrt'), (
      LATERAL (SELECT (m).coef[1] + 2 * (m).coef[2] AS eta) e,
      LATERAL (SELECT CASE link WHEN 'log' THEN exp(eta) WHEN 'sqrt' THEN eta * eta WHEN 'inverse' THEN 1 / eta
          ELSE eta END AS mean) u GROUP BY link ORDER BY link;
--- a model that no function made
+-- a model made by hand
 SELECT * FROM gpu_tidy(ROW('glm', '{(intercept),a}', '{1,2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL,
     'poisson', 'logit', NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
@@ -129,15 +130,15 @@ SELECT * FROM gpu_tidy(ROW('glm', '{(intercept),a}', '{1,2}', NULL, 10, 0, 2, 8,
 SELECT gpu_predict(ROW('ols', '{(intercept),a}', '{1,2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL,
     'poisson', 'log', NULL, NULL, NULL, NULL, NULL)::gpu_model, 1);
 \echo :LAST_ERROR_SQLSTATE
--- a pass that no function asked for
+-- a pass made by hand
 SELECT '{"version":1,"features":1,"skipped":0,"pass":0,"family":2,"link":1,"faces":0,"changed":0,"rows":0,"workers":0,'
     '"relative":[0],"theta":[0],"request":[0,0,0,0,0,0],"sums":[0]}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":1,"skipped":0,"pass":0,"family":9,"link":1,"faces":0,"changed":0,"rows":0,'
     '"workers":0}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
--- the gaussian family with what linear regression hasn't: an offset is one subtracted from the response; a penalty is
--- ridge regression's
+-- the gaussian family with options that linear regression lacks: an offset is subtracted from the response; a penalty
+-- is ridge regression's
 SELECT abs((a).coef[2] / (b).coef[2] - 1) < 1e-13 AS coef, abs((a).deviance / (b).deviance - 1) < 1e-13 AS deviance,
     abs((a).vcov[2][2] / (b).vcov[2][2] - 1) < 1e-13 AS vcov,
        abs((a).null_deviance / (b).null_deviance - 1) < 1e-13 AS null_deviance,

@@ -4,7 +4,7 @@ CREATE TEMP TABLE glm_rows (i serial, dataset text, y float8, weight float8, fre
 CREATE TEMP TABLE glm_fits (dataset text, family text, link text, theta text, l2 float8, intercept boolean, term text,
                             estimate numeric, std_error numeric);
 \copy glm_fits FROM 'test/data/glm_fits.csv' WITH (FORMAT csv, HEADER)
--- What isn't there: a theta that is estimated, weights, frequencies and offsets, shares, and estimates that run off
+-- All cases without an estimated theta, weights, frequencies, offsets, shares and infinite estimates
 CREATE TEMP TABLE step_cases AS
 SELECT row_number() OVER (ORDER BY dataset COLLATE "C", family COLLATE "C", link COLLATE "C", theta COLLATE "C", l2,
                           intercept) AS id, f.*, family || coalesce('(' || nullif(theta, '') || ')', '') AS name
@@ -14,7 +14,7 @@ WHERE theta IS DISTINCT FROM 'ml' AND dataset <> 'shares without weights'
                   HAVING count(weight) + count(frequency) + count(base) = 0)
   AND NOT EXISTS (SELECT FROM glm_fits t
                   WHERE (t.dataset, t.family, t.l2) = (f.dataset, f.family, f.l2) AND abs(t.estimate) = 'Infinity');
--- The model of the mean alone, in p other terms
+-- The model of the mean alone, for p other terms
 CREATE FUNCTION step_null(link text, y float8, p int) RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE link WHEN 'log' THEN ln(y) WHEN 'inverse' THEN 1 / y WHEN 'sqrt' THEN sqrt(y) ELSE y END
         || array_fill(0::float8, ARRAY[p])
@@ -22,7 +22,7 @@ $$;
 CREATE FUNCTION step_halfway(a float8[], b float8[]) RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_agg((u + v) / 2 ORDER BY j) FROM unnest(a, b) WITH ORDINALITY AS t(u, v, j)
 $$;
--- Newton's method: each step's coef is the next beta. Where a row has no mean there, halfway back.
+-- Newton's method: each step's coef is the next beta. If a row has no mean there, the step is halved.
 CREATE FUNCTION step_loop(c step_cases, OUT m gpu_model, OUT steps int, OUT halved int) LANGUAGE plpgsql AS $$
 DECLARE
     p int;
@@ -62,8 +62,8 @@ CREATE FUNCTION step_lines(m gpu_model, intercept boolean) RETURNS TABLE (term t
         WHERE key NOT IN ('converged', 'family', 'link', 'vcov', 'dispersion')
     UNION ALL SELECT 'dispersion', (m).dispersion, NULL
 $$;
--- What takes the null deviance is not known: that would be a pass of its own. The columns are summed up as they are, so
--- that nearly collinear ones cost digits.
+-- The null deviance is unknown, as it would take a pass of its own. Columns are summed as they are, so nearly collinear
+-- ones cost digits.
 CREATE TEMP TABLE step_digits AS
 SELECT c.*, f.term, f.term ~ '^\d+$' AS is_term, l.name IS NOT NULL AS told,
        digits_or_null(l.estimate, f.estimate) AS estimate, digits_or_null(l.std_error, f.std_error) AS std_error
@@ -81,7 +81,7 @@ SELECT family, link, count(DISTINCT id) AS fits, min(estimate) FILTER (WHERE is_
 FROM step_digits GROUP BY family, link ORDER BY family COLLATE "C", link COLLATE "C";
 SELECT string_agg(DISTINCT term, ', ' ORDER BY term) AS not_known FROM step_digits WHERE NOT told AND estimate = 0;
 
--- States of parts are merged to that of the whole, at the beginning and at the estimates; and so are their texts.
+-- States of parts must merge to the state of the whole, at the beginning and at the estimates; and so must their texts.
 CREATE FUNCTION step_difference(a gpu_model, b gpu_model) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN (a.n, a.n_skipped, a.rank, a.family, a.link, a.theta, a.converged) =
                      (b.n, b.n_skipped, b.rank, b.family, b.link, b.theta, b.converged)
@@ -91,7 +91,7 @@ CREATE FUNCTION step_difference(a gpu_model, b gpu_model) RETURNS float8 LANGUAG
                          relative_difference(std_errors(a), std_errors(b)))
            ELSE 'Infinity' END
 $$;
--- At the end are the estimates, at which a step is rounding error. parts: how many states there are of each
+-- Steps at the beginning, and at the estimates, where a step is rounding error. parts: number of states of each
 CREATE FUNCTION step_parts(parts int) RETURNS TABLE (id bigint, at_end boolean, part bigint, s gpu_logreg_step)
     LANGUAGE sql AS $$
     SELECT id, at_end, i % parts,
@@ -113,7 +113,7 @@ SELECT count(*), bool_and(s::text::gpu_logreg_step::text = s::text) AS text,
        bool_and(s::text::json IS NOT NULL) AS json,
        bool_and(gpu_glm_solve(s::text::gpu_logreg_step)::text = gpu_glm_solve(s)::text) AS model
 FROM step_wholes;
--- binary, by a file
+-- binary format, by a file
 \copy step_wholes TO 'results/glm_step.bin' WITH (FORMAT binary)
 CREATE TEMP TABLE step_read (LIKE step_wholes);
 \copy step_read FROM 'results/glm_step.bin' WITH (FORMAT binary)
@@ -123,7 +123,7 @@ SELECT bool_and((gpu_glm_solve(r)).n = i) AS frames
 FROM (SELECT row_number() OVER w AS i, gpu_glm_step_array_agg('poisson', NULL, '{}', y + 1, x) OVER w AS r
       FROM glm_rows WHERE dataset = 'counts' WINDOW w AS (ORDER BY i)) t;
 
--- What a state is: a logistic one that of gpu_logreg_step_agg; link NULL the default; a boolean y, one array
+-- Properties of a state: a logistic one is gpu_logreg_step_agg's; a NULL link is the default; a boolean y, one array
 SELECT b, logistic = s AS logistic, booleans = s AS booleans, arrays = s AS arrays, both_of_them = s AS both
 FROM (VALUES ('{}'::float8[]), ('{1,2,-0.01}'), ('{1,-0.01}'), ('{1,NULL,-0.01}')) v(b),
      LATERAL (SELECT gpu_logreg_step_agg(b, am, wt, hp)::text AS s,
@@ -141,14 +141,14 @@ FROM (SELECT name, gpu_glm_step_agg(name, NULL, b, y, x)::text::json AS s
       FROM few, (VALUES ('POISSON', '{1,0.5}'::float8[]), ('quasi-poisson', '{}'), ('negative binomial(2)', '{}'),
                         ('NEGATIVE_BINOMIAL (1.5e0) ', '{1,0.5}'), ('Negative Binomial( 2.5 )', '{0.5}')) v(name, b)
       GROUP BY name, b) t ORDER BY name COLLATE "C";
--- the quasi families: a dispersion, and no likelihood
+-- the quasi families have a dispersion and no likelihood
 SELECT (q).method, (q).family, (q).link, (q).coef = (p).coef AS coef, (q).deviance = (p).deviance AS deviance,
        (q).log_lik, (p).log_lik IS NOT NULL AS likely, (p).dispersion AS one, (p).df_inference AS normal,
        (q).df_inference AS df, abs((q).vcov[2][2] / (p).vcov[2][2] / (q).dispersion - 1) < 1e-15 AS vcov
 FROM (SELECT f, gpu_glm_solve(gpu_glm_step_agg('quasi' || f, NULL, '{0.3,-0.2,0.001}', am, wt, hp)) AS q,
              gpu_glm_solve(gpu_glm_step_agg(f, NULL, '{0.3,-0.2,0.001}', am, wt, hp)) AS p
       FROM mtcars, unnest(ARRAY['binomial', 'poisson']) f GROUP BY f) t ORDER BY f;
--- linear regression: one step from anywhere, whatever the unit
+-- linear regression: one step from anywhere suffices, in any unit
 SELECT unit::float8, (c).method, (c).converged, relative_difference((a).coef, (b).coef) < 1e-13 AS coef,
        relative_difference(std_errors(c), std_errors(b)) < 1e-13 AS std_errors,
        abs((c).deviance / (b).deviance - 1) < 1e-13 AS deviance, abs((c).log_lik / (b).log_lik - 1) < 1e-13 AS log_lik
@@ -158,13 +158,13 @@ FROM (SELECT unit, gpu_ols_agg(mpg * unit, wt, hp) AS b,
       FROM mtcars, unnest(ARRAY[1e-100, 1, 1e9, 1e100]) unit GROUP BY unit) t,
      LATERAL (SELECT gpu_glm_solve(gpu_glm_step_agg('gaussian', NULL, (a).coef, mpg * unit, wt, hp)) AS c
               FROM mtcars) u ORDER BY unit;
--- The beginning has neither a deviance nor what follows from one; it is a model all the same.
+-- The first step's model has no deviance, and nothing that depends on it.
 CREATE TEMP TABLE begun AS SELECT gpu_glm_solve(gpu_glm_step_agg('gamma', NULL, '{}', mpg, wt)) AS m FROM mtcars;
 SELECT (m).deviance, (m).log_lik, (m).null_deviance, (m).dispersion, (m).vcov, (m).converged, (m).iterations FROM begun;
 SELECT deviance, null_deviance, log_lik, aic, dispersion, sigma, r_squared, pseudo_r_squared FROM begun, gpu_glance(m);
 SELECT count(estimate) AS estimates, count(std_error) AS std_errors FROM begun, gpu_tidy(m);
 SELECT gpu_summary(m) ~ 'Null deviance: +NA' AS summary, gpu_predict(m, 3) > 0 AS predicted FROM begun;
--- zeros begin too, where there is no intercept as well, and a NULL keeps a term out
+-- zeros are a beginning, too, also without an intercept, and a NULL keeps a term out
 CREATE FUNCTION step_begins(b float8[]) RETURNS text LANGUAGE sql AS
     $$SELECT gpu_glm_step_agg('gamma', 'inverse', b, mpg, wt, hp)::text::json ->> 'linear' FROM mtcars$$;
 SELECT b, step_begins(b::float8[]) FROM (VALUES ('{}'), ('{0,0,0}'), ('{0,-0}'), ('{0,NULL,0}'), ('{NULL,NULL,NULL}'),
@@ -173,11 +173,11 @@ SELECT b, relative_difference((a).coef, ARRAY[(w).coef[1], NULL, (w).coef[2]]) <
 FROM (SELECT b, gpu_glm_solve(gpu_glm_step_agg('gamma', NULL, ARRAY[b[1], NULL, b[2]], mpg, wt, hp)) AS a,
              gpu_glm_solve(gpu_glm_step_agg('gamma', NULL, b, mpg, hp)) AS w
       FROM mtcars, (VALUES ('{0,0}'::float8[]), ('{3,-0.001}')) v(b) GROUP BY b) t ORDER BY b;
--- collinear columns: the later one is kept out from the beginning on
+-- collinear columns: the later one is left out from the beginning
 SELECT (a).rank, (a).coef[3] IS NULL AS aliased, (b).rank, (b).coef[3] IS NULL AS still
 FROM (SELECT gpu_glm_solve(gpu_glm_step_agg('gamma', NULL, '{}', mpg, wt, wt * 2)) AS a FROM mtcars) t,
      LATERAL (SELECT gpu_glm_solve(gpu_glm_step_agg('gamma', NULL, (a).coef, mpg, wt, wt * 2)) AS b FROM mtcars) u;
--- the null deviance is the deviance of the mean alone; where a formula has it, it is told
+-- the null deviance is the deviance of the mean alone; it is reported if there is a formula for it
 SELECT abs((gpu_glm_solve(gpu_glm_step_agg('gamma', NULL, ARRAY[mean, NULL, NULL], mpg, wt, hp))).deviance / want - 1)
        < 1e-13 AS null_deviance
 FROM mtcars, (SELECT ln(avg(mpg)) AS mean FROM mtcars) m,
@@ -192,7 +192,7 @@ FROM (SELECT f, l, n = 3 AS intercept,
               FROM gpu_glance(gpu_glm_fit('SELECT am, wt, hp FROM mtcars', f, l, intercept))) u
 ORDER BY f, l, intercept;
 
--- Groups in turn of one family and of another, and parallel workers, whose states are merged
+-- Groups of two families in turn, and parallel workers, whose states are merged
 CREATE TABLE step_rows AS
 SELECT i, i % 1500 AS g, i / 7 % 5 AS y, sin(i) AS a, cos(i * i) AS b,
        CASE WHEN i % 2 = 0 THEN 'poisson' ELSE 'negative binomial(' || i % 1500 || ')' END AS f
@@ -219,7 +219,7 @@ SELECT step_difference(gpu_glm_solve(gpu_logreg_rollup(s)),
 FROM step_serial WHERE g % 2 = 0;
 DROP TABLE step_rows CASCADE;
 
--- no rows, and rows that are left out
+-- no rows, and only rows that are left out
 SELECT gpu_glm_step_agg('poisson', NULL, '{}', carb, wt) IS NULL AS no_rows FROM mtcars WHERE false;
 SELECT gpu_glm_step_agg('poisson', NULL, '{}', carb, NULL) IS NULL AS only_skipped,
        gpu_glm_solve(NULL) IS NULL AS no_state FROM mtcars;
@@ -288,7 +288,7 @@ SELECT command, step_error(command) FROM (VALUES
     ($$gpu_glm_solve((SELECT gpu_logreg_array_pass(linear, y::float8, ARRAY[x::float8]) FROM few))$$),
     ($$gpu_logreg_step_send(linear)$$)) t(command);
 SELECT gpu_logreg_step_combine(negative, poisson) FROM step_states;
--- the texts of states with one thing changed
+-- texts of states with one change
 SELECT what, left(step_error(quote_literal(replace(negative::text, a, b)) || '::gpu_logreg_step'), 37) AS error
 FROM step_states, (VALUES ('itself', '', ''), ('family', 'negative binomial', 'positive binomial'),
     ('another link', '"log"', '"logit"'), ('a family without theta', 'negative binomial', 'poisson'),
@@ -299,7 +299,7 @@ FROM step_states, (VALUES ('itself', '', ''), ('family', 'negative binomial', 'p
     ('constant', '"totals":[3,5', '"totals":[3,null'),
     ('a long name', 'negative binomial', repeat('negative binomial', 9)),
     ('no end', '"negative binomial",', '"negative binomial')) v(what, a, b);
--- linear regression and logistic regression begin at 0
+-- linear and logistic regression begin at 0
 SELECT step_error(quote_literal(replace(s, '"linear":0', '"linear":1')) || '::gpu_logreg_step')
 FROM (SELECT quasi::text AS s FROM step_states
       UNION ALL SELECT gpu_glm_step_agg('gaussian', NULL, '{}', y, x)::text FROM few) t;
@@ -325,7 +325,7 @@ SELECT gpu_glm_step_agg('poisson', NULL, '{1,2,3}', carb, wt) FROM mtcars;
 SELECT gpu_glm_step_agg('poisson', NULL, '{{1},{2}}', carb, wt) FROM mtcars;
 SELECT gpu_glm_step_agg('poisson', NULL, '{1,Infinity}', carb, wt) FROM mtcars;
 SELECT gpu_glm_step_agg('poisson', NULL, '{}', carb, VARIADIC '{}'::float8[]) FROM mtcars;
--- as gpu_glm_fit has them
+-- errors like those of gpu_glm_fit
 SELECT gpu_glm_step_agg('poisson', NULL, '{}', -carb, wt) FROM mtcars;
 SELECT gpu_glm_fit('SELECT -carb AS y, wt FROM mtcars', 'poisson');
 SELECT gpu_glm_step_agg('gamma', NULL, '{}', am, wt) FROM mtcars;
@@ -335,10 +335,10 @@ SELECT gpu_glm_step_agg('poisson', NULL, '{}', carb, CASE WHEN wt > 3 THEN 'Infi
 SELECT gpu_glm_solve(gpu_glm_step_agg('poisson', NULL, '{}', 0, wt)) FROM mtcars;
 SELECT gpu_glm_solve(gpu_glm_step_agg('binomial', 'cloglog', '{}', true, wt)) FROM mtcars;
 SELECT gpu_glm_solve(gpu_glm_step_agg('poisson', NULL, '{}', carb, wt), -1) FROM mtcars;
--- out of range: a first mean's predictor, and beta times x
+-- out of range: the first mean's predictor, and beta times x
 SELECT gpu_glm_step_agg('gamma', 'inverse', '{}', 1e-320, wt) FROM mtcars;
 SELECT gpu_glm_step_agg('binomial', 'probit', '{0,1e308}', am, wt * 10) FROM mtcars;
--- no mean: the deviance is infinite, in the text null
+-- rows without a mean: the deviance is infinite, and null in the text
 SELECT s -> 'head' ->> 0 AS n, s -> 'head' ->> 1 AS deviance, t::gpu_logreg_step::text = t AS same
 FROM (SELECT t, t::json AS s
       FROM (SELECT gpu_glm_step_agg('poisson', 'identity', '{1,-1}', carb, wt)::text AS t FROM mtcars) t) u;
@@ -346,7 +346,7 @@ SELECT gpu_glm_solve(gpu_glm_step_agg('poisson', 'identity', '{1,-1}', carb, wt)
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_solve(gpu_glm_step_agg('poisson', 'log', '{1,1000}', carb, wt)) FROM mtcars;
 SELECT gpu_logreg_solve(gpu_glm_step_agg('gamma', 'inverse', '{0,-1}', mpg, wt)) FROM mtcars;
--- a sum of responses that float8 doesn't hold, which no text of a step has a word for
+-- a sum of responses beyond float8's range, which a step's text cannot express
 SELECT gpu_glm_step_agg('gamma', 'inverse', '{}', 1e308, i) FROM generate_series(1, 2) i;
 \echo :LAST_ERROR_SQLSTATE
 DROP FUNCTION step_loop, step_lines, step_null, step_halfway, step_difference, step_parts, step_begins, step_error;

@@ -1,5 +1,4 @@
--- The same rows give the same coefficients whatever the order, the number of workers, the way they come, and the
--- device.
+-- Equal rows must give equal coefficients in any order, with any number of workers, by any way, and on any device.
 CREATE FUNCTION fit_all_ways(source text, response text, VARIADIC features text[])
 RETURNS TABLE (way text, coef float8[]) LANGUAGE plpgsql AS $$
 DECLARE
@@ -24,7 +23,7 @@ BEGIN
     EXECUTE format('SELECT (gpu_ols_solve(gpu_ols_rollup(s))).coef FROM (SELECT gpu_ols_stats_agg(%s, VARIADIC '
         'ARRAY[%s]::float8[]) AS s FROM %s GROUP BY hashtext(ctid::text) %% 7) t', response, xs, source) INTO coef;
     RETURN NEXT;
-    -- row by row, each state read from text
+    --     row by row, with each state read from text
     way := 'text';
     EXECUTE format('SELECT (gpu_ols_solve(gpu_ols_rollup(s::text::gpu_ols_stats))).coef FROM (SELECT '
         'gpu_ols_stats_agg(%s, VARIADIC ARRAY[%s]::float8[]) AS s FROM (SELECT * FROM %s LIMIT 2000) t GROUP BY t) t',
@@ -38,7 +37,7 @@ CREATE FUNCTION worst_difference(source text, response text, VARIADIC features t
     SELECT max(relative_difference(a.coef, b.coef)) FROM fit_all_ways(source, response, VARIADIC features) a,
     fit_all_ways(source, response, VARIADIC features) b
 $$;
--- scaled condition numbers below 1e6: to 1e-15
+-- scaled condition numbers below 1e6: differences up to 1e-15
 SELECT worst_difference('mtcars', 'mpg', 'wt', 'hp', 'qsec', 'drat') < 1e-15 AS mtcars;
 SELECT worst_difference('diabetes', 'y', 'age', 'sex', 'bmi', 'bp', 's1', 's2', 's3', 's4', 's5',
     's6') < 1e-15 AS diabetes;
@@ -46,12 +45,12 @@ CREATE TABLE longley AS SELECT y, x[1] AS x1, x[2] AS x2, x[3] AS x3, x[4] AS x4
 WHERE dataset = 'longley';
 SELECT worst_difference('longley', 'y', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6') < 1e-15 AS longley;
 SELECT worst_difference('diamonds', 'price', 'carat', 'depth', '"table"', 'x', 'y', 'z') < 1e-15 AS diamonds;
--- filip: to 1e-12
+-- filip: differences up to 1e-12
 CREATE TABLE filip AS SELECT y, x[1] AS x1, x[2] AS x2, x[3] AS x3, x[4] AS x4, x[5] AS x5, x[6] AS x6, x[7] AS x7,
     x[8] AS x8, x[9] AS x9, x[10] AS x10
 FROM nist_rows WHERE dataset = 'filip';
 SELECT worst_difference('filip', 'y', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7', 'x8', 'x9', 'x10') < 1e-12 AS filip;
--- parallel plans: partial and final aggregates, the same to the last digit
+-- parallel plans: partial and final aggregates give the same to the last digit
 CREATE TABLE big AS SELECT i % 4 AS g, sin(i) AS x1, cos(i * 0.7) AS x2,
     1 + sin(i) - 2 * cos(i * 0.7) + sin(i * 1.7) AS y FROM generate_series(1, 100000) i;
 ANALYZE big;

@@ -1,4 +1,4 @@
--- Two-stage least squares and its tests, against fits in 60 digits: test/data/iv_reference.py, with which R's AER
+-- Two-stage least squares and its tests against fits in 60 digits: test/data/iv_reference.py, with which R's AER
 -- agrees.
 CREATE TABLE iv_rows (dataset text, weight float8, y float8, x float8[]);
 \copy iv_rows FROM 'test/data/iv_rows.csv' WITH (FORMAT csv, HEADER)
@@ -10,7 +10,7 @@ CREATE TABLE iv_states AS
 SELECT dataset, CASE WHEN count(weight) > 0 THEN gpu_wls_stats_agg(weight, y, VARIADIC x)
                      ELSE gpu_ols_stats_agg(y, VARIADIC x) END AS s
 FROM iv_rows GROUP BY dataset;
--- the same of parts of the rows, merged
+-- states of parts of the rows, merged
 CREATE TABLE iv_parts AS
 SELECT dataset, gpu_ols_rollup(s) AS s
 FROM (SELECT dataset, CASE WHEN count(weight) > 0 THEN gpu_wls_stats_agg(weight, y, VARIADIC x)
@@ -30,13 +30,13 @@ SELECT name, way, intercept, n.i, n.v
 FROM iv_models, LATERAL (SELECT * FROM gpu_glance(m)) g,
      unnest((m).coef || (SELECT array_agg(v ORDER BY i) FROM unnest((m).vcov) WITH ORDINALITY u (v, i)) ||
             g.sigma || g.r_squared || g.adj_r_squared || tests) WITH ORDINALITY n (v, i);
--- eleven digits and more; without an intercept, columns near 1e10 have lost what they have in common
+-- eleven digits and more; without an intercept, columns near 1e10 lose the digits that they share
 SELECT way, count(DISTINCT name) AS cases, count(*) AS numbers, bool_and((v IS NULL) = (value IS NULL)) AS same_nulls,
     bool_and(abs(v::numeric - value) <= CASE WHEN name = 'far, from 0' THEN 1e-8 ELSE 1e-13 END * abs(value)) AS agree
 FROM iv_numbers n FULL JOIN iv_fits f USING (name, i) GROUP BY way ORDER BY way COLLATE "C";
 SELECT bool_and(m = by_text) AS by_name FROM iv_models;
 
--- what R's AER prints of the demand for cigarettes
+-- the demand for cigarettes as R's AER prints it
 \pset format unaligned
 \pset tuples_only on
 SELECT gpu_summary(gpu_iv_solve(gpu_ols_named(s, '{packs,price,income,tdiff,tax}'), '{price}', '{tdiff,tax}'))
@@ -48,7 +48,7 @@ FROM gpu_iv_tests((SELECT gpu_ols_named(s, '{packs,price,income,tdiff,tax}') FRO
                    WHERE dataset = 'cigarettes'),
                   '{price}', '{tdiff,tax}');
 
--- a model like others: terms, predictions, tests, and what it doesn't tell
+-- a model like others: terms, predictions, tests, and results that it lacks
 CREATE TABLE iv_model AS
 SELECT gpu_iv_solve(gpu_ols_named(s, '{packs,price,income,tdiff,tax}'), '{price}', '{tdiff,tax}') AS m,
     gpu_ols_solve(s, features => '{1,2}') AS ols
@@ -64,19 +64,19 @@ SELECT gpu_anova(m, ols) FROM iv_model;
 SELECT gpu_vif(m) FROM iv_model;
 SELECT gpu_leverage(m, 4.5, 2.5) FROM iv_model;
 
--- features and the response chosen: the other columns take no part
+-- chosen features and response: the other columns are ignored
 SELECT bool_and(abs(a.estimate - b.estimate) <= 1e-14 * abs(b.estimate)) AS same, count(*)
 FROM (SELECT gpu_iv_solve(gpu_ols_stats_agg(x[1], x[2], x[3], y), '{3}', '{2}') AS m
       FROM iv_rows WHERE dataset = 'cigarettes') v, gpu_tidy(v.m) WITH ORDINALITY a,
      (SELECT gpu_iv_solve(s, '{0}', '{3}', true, '{2,3,0}', 1) AS m FROM iv_states WHERE dataset = 'cigarettes') w,
      gpu_tidy(w.m) WITH ORDINALITY b WHERE a.ordinality = b.ordinality;
--- the instruments are the endogenous regressor: what OLS gives
+-- the endogenous regressor as its own instrument: OLS's results
 SELECT bool_and(abs(a.estimate - b.estimate) <= 1e-14 * abs(b.estimate) AND
                 abs(a.std_error - b.std_error) <= 1e-14 * b.std_error) AS ols
 FROM (SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[1], x[2], x[1]), '{1}', '{3}') AS i,
              gpu_ols_solve(gpu_ols_stats_agg(y, x[1], x[2])) AS o FROM iv_rows WHERE dataset = 'cigarettes') m,
      gpu_tidy(i) WITH ORDINALITY a, gpu_tidy(o) WITH ORDINALITY b WHERE a.ordinality = b.ordinality;
--- collinear columns: a regressor without a coefficient, an instrument that doesn't count
+-- collinear columns: a regressor without a coefficient, an instrument that isn't counted
 SELECT (m).rank, array_position((m).coef, NULL) AS aliased, t.df1 AS instruments
 FROM (SELECT gpu_ols_stats_agg(y, x[1], x[2], 2 * x[2] - 1, x[3], x[4], x[3] + x[4] + x[2]) AS s
       FROM iv_rows WHERE dataset = 'cigarettes') r, LATERAL (SELECT gpu_iv_solve(s, '{1}', '{4,5,6}') AS m) f,
@@ -98,10 +98,10 @@ SELECT gpu_iv_solve(s, '{price}', '{4,5}') FROM iv_state;
 SELECT gpu_iv_solve(s, '{1}', '{4}', features => '{1,2,3}') FROM iv_state;
 SELECT gpu_iv_solve(s, 1.5, '{4}') FROM iv_state;
 SELECT gpu_iv_tests(s, '{1,2}', '{4}') FROM iv_state;
--- instruments that tell the same of both
+-- instruments that cannot tell two regressors apart
 SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[4], x[4] + x[5], x[4], 2 * x[4]), '{1,2}', '{3,4}')
 FROM iv_rows WHERE dataset = 'two';
--- as many rows as terms, fewer, none
+-- numbers of rows: as many as terms, fewer, none
 SELECT (m).df_residual, (m).rank, (m).coef[1] IS NOT NULL AS solved, (m).vcov[1][1] IS NULL AS no_vcov
 FROM (SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[1], x[3], x[4]), '{1}', '{3}') AS m
       FROM (SELECT * FROM iv_rows WHERE dataset = 'two' LIMIT 3) r) f;
@@ -112,7 +112,7 @@ SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[1], x[2]), '{1}', '{2}') IS NULL AS n
 SELECT gpu_iv_solve(gpu_ols_stats_agg(NULL::float8, x[1], x[2]), '{1}', '{2}') IS NULL AS nulls FROM iv_rows;
 SELECT count(*) AS tests FROM gpu_iv_tests(NULL, '{1}', '{2}');
 SELECT gpu_iv_solve(s, '{1}', '{4}', NULL) IS NULL AS null_intercept FROM iv_state;
--- a perfect fit, with an endogenous regressor that isn't
+-- a perfect fit whose endogenous regressor isn't fitted perfectly
 SELECT round((m).coef[2]::numeric, 12) AS slope, (m).deviance, t.test, t.statistic
 FROM (SELECT gpu_ols_stats_agg(3 * x[1] + 1, x[1], x[4], x[5]) AS s FROM iv_rows WHERE dataset = 'two') r,
      LATERAL (SELECT gpu_iv_solve(s, '{1}', '{2,3}') AS m) f, gpu_iv_tests(s, '{1}', '{2,3}') t

@@ -1,5 +1,6 @@
--- Logistic regression over arrays and as an aggregate, and what a model tells: gpu_tidy, gpu_glance, gpu_predict.
--- a table of two by two: log odds and log odds ratio
+-- Logistic regression over arrays and as an aggregate, and the functions of its model: gpu_tidy, gpu_glance,
+-- gpu_predict.
+-- a 2 x 2 table: log odds and log odds ratio
 SELECT relative_difference(gpu_logreg(array_agg(x), array_agg(y)),
     ARRAY[ln(1 / 3.0), ln(2 / 3.0) - ln(1 / 3.0)]) < 1e-14 AS right
 FROM (VALUES (0, 0), (0, 0), (0, 0), (0, 1), (1, 0), (1, 0), (1, 0), (1, 1), (1, 1)) AS t(x, y);
@@ -7,7 +8,7 @@ SELECT relative_difference(gpu_logreg(array_agg(ARRAY[x]), array_agg(y = 1)),
     ARRAY[ln(1 / 3.0), ln(2 / 3.0) - ln(1 / 3.0)]) < 1e-14 AS right
 FROM (VALUES (0, 0), (0, 0), (0, 0), (0, 1), (1, 0), (1, 0), (1, 0), (1, 1), (1, 1)) AS t(x, y);
 
--- arrays: one number a row or rows x features, NULLs, lower bounds, no rows
+-- arrays: one number per row, or rows x features; NULLs, lower bounds, no rows
 SELECT gpu_logreg(x, y) = gpu_logreg(ARRAY(SELECT ARRAY[u] FROM unnest(x) u), y) AS one_feature,
        gpu_logreg(x, y) = gpu_logreg(x, y::boolean[]) AS booleans,
        gpu_logreg(x::float8[], y) = gpu_logreg(x, y, true, 0) AS defaults,
@@ -43,8 +44,7 @@ SELECT relative_difference((gpu_logreg_agg(am, wt, hp ORDER BY mpg)).coef,
 SELECT (gpu_logreg_agg(y, x)).n, (gpu_logreg_agg(DISTINCT y, x)).n AS n_distinct,
     (gpu_logreg_agg(y, x) FILTER (WHERE x < 4)).n AS n_filter
 FROM (VALUES (0, 1), (0, 1), (1, 2), (0, 3), (0, 3), (1, 3), (1, 4)) AS t(y, x);
--- a group each: as if it were alone; one that has only ones or zeros is NULL, with a warning, and doesn't end the
--- others
+-- a fit per group: as if it were alone; a group of one class is NULL, with a warning, and doesn't end the others
 CREATE TEMP TABLE grouped AS
 SELECT g, i AS x, CASE WHEN g < 0 THEN 0 WHEN g = 0 THEN 1 ELSE (i * (g + 2) + i / 3 + i * i / 11) % 5 % 2 END AS y
 FROM generate_series(-1, 5) g, generate_series(1, 40) i
@@ -59,14 +59,14 @@ FROM (SELECT g, gpu_logreg_agg(y, x) AS m FROM grouped WHERE g BETWEEN 1 AND 5 G
 SELECT (gpu_logreg_agg(y, x) FILTER (WHERE g = 3)).coef = (gpu_logreg_agg(y, x)
     FILTER (WHERE g = 3 AND y IS NOT NULL)).coef AS same,
        gpu_logreg_agg(y, x) FILTER (WHERE g = 77) IS NULL AS nothing FROM grouped;
--- over a window, whose frame grows: the same kept rows are fitted again
+-- a window whose frame grows: the kept rows are fitted again
 SELECT bool_and((w).n = frame AND relative_difference((w).coef,
     (gpu_logreg_fit(format('SELECT y, x FROM grouped WHERE g = %s AND x <= %s', g, frame))).coef) < 1e-12) AS same,
     count(*)
 FROM (SELECT DISTINCT g, frame, w::text::gpu_model AS w
     FROM (SELECT g, (x + 19) / 20 * 20 AS frame, gpu_logreg_agg(y, x) OVER (PARTITION BY g ORDER BY (x + 19) / 20) AS w
     FROM grouped WHERE g BETWEEN 1 AND 5) t) t;
--- x as one array is the same
+-- x as one array gives the same
 SELECT bool_and(gpu_logreg_array_agg = gpu_logreg_agg) AS same, bool_and(boolean = gpu_logreg_agg) AS same_boolean,
     count(*)
 FROM (SELECT gpu_logreg_array_agg(y, ARRAY[x]), gpu_logreg_array_agg(y = 1, ARRAY[x]) AS boolean, gpu_logreg_agg(y, x)
@@ -74,7 +74,7 @@ FROM (SELECT gpu_logreg_array_agg(y, ARRAY[x]), gpu_logreg_array_agg(y = 1, ARRA
 SELECT gpu_logreg_array_agg(2, ARRAY[x]) FROM grouped;
 \echo :LAST_ERROR_SQLSTATE
 
--- gpu_tidy: mtcars, am from wt and hp, by the fit of 25 digits and the normal distribution in 60
+-- gpu_tidy: mtcars, am from wt and hp, against a fit of 25 digits and the normal distribution in 60
 CREATE TEMP TABLE m AS SELECT gpu_logreg_agg(am, wt, hp) AS model FROM mtcars;
 SELECT term, digits(statistic, w.z) >= 12 AS statistic, digits(p_value, w.p) >= 11 AS p_value,
     digits(conf_low, w.low) >= 12 AS conf_low, digits(conf_high, w.high) >= 12 AS conf_high
@@ -83,7 +83,7 @@ JOIN (VALUES (1, 2.5345805906866009896, 0.01125820274076300295, 4.27719228154038
              (2, -2.6341904753723919237, 0.0084338160612911035094, -14.09796820245874177, -2.0689821624305562486),
              (3, 2.0443938517499133541, 0.040914654210384267266, 0.0014972922953254362035,
                  0.07101389986910779374)) AS w(i, z, p, low, high) USING (i);
--- R 4.2, summary(glm(am ~ wt + hp, binomial, mtcars, control = list(epsilon = 1e-15))), confint.default(): its standard
+-- R 4.2, summary(glm(am ~ wt + hp, binomial, mtcars, control = list(epsilon = 1e-15))), confint.default(); its standard
 -- errors are those of the last step but one
 SELECT term, digits(estimate, w.e) >= 13 AS estimate, digits(std_error, w.se) >= 6 AS std_error,
     digits(statistic, w.z) >= 6 AS statistic, digits(p_value, w.p) >= 6 AS p_value,
@@ -120,7 +120,7 @@ JOIN (VALUES (1, 0.18125324692120628, 0.107253400250574, 0.306309538371059),
     (2, 3.31085026913197655, 2.18669619903729, 5.01291835118079),
     (3, 1.51911722793173309, 1.01522167339381, 2.27311651502126)) AS w(i, ratio, low, high) USING (i);
 
--- gpu_glance: R 4.2's AIC(), BIC(), deviance, null.deviance; nothing that belongs to linear fits
+-- gpu_glance: R 4.2's AIC(), BIC(), deviance, null.deviance; columns of linear fits are NULL
 SELECT n, n_skipped, rank, df_residual, r_squared, adj_r_squared, sigma, f_statistic, f_p_value,
     digits(deviance, 10.059110472266988) >= 13 AS deviance,
     digits(null_deviance, 43.22973327685780) >= 13 AS null_deviance,
@@ -131,7 +131,7 @@ SELECT digits(aic, 285.61197883378208) >= 13 AS aic, digits(bic, 296.15226507227
     digits(null_deviance, 316.17111081640439) >= 13 AS null_deviance, df_residual
 FROM gpu_glance((SELECT gpu_logreg_agg("case", spontaneous, induced) FROM infert));
 
--- gpu_predict: the probability, as R's predict(type = 'response')
+-- gpu_predict: the probability, like R's predict(type = 'response')
 SELECT bool_and(digits(gpu_predict(model, wt, hp), want) >= 12) AS right
 FROM m, (VALUES (1, 100, 0.99999944726308814), (3, 150, 0.51354982713012984), (5, 200, 6.1603713285982851e-7),
     (2.62, 110, 0.84233553651693888)) AS w(wt, hp, want);
@@ -143,16 +143,16 @@ SELECT gpu_predict(model, 1, NULL) IS NULL AS null_x, gpu_predict(model, VARIADI
     gpu_predict(model, 0, 1e5) = 1 AS one, gpu_predict(model, 1e5, 0) = 0 AS zero,
        gpu_predict(model, 91, 0) > 0 AND gpu_predict(model, 91, 0) < 1e-300 AS far_out FROM m;
 
--- a model is a value
+-- a model as a stored value
 CREATE TABLE logit_models AS SELECT 'am' AS name, model FROM m;
 SELECT s.model::text::gpu_model = m.model AS same FROM logit_models s, m;
 DROP TABLE logit_models;
 
--- without an intercept: R 4.2, glm(case ~ 0 + spontaneous + induced); the null model says 1/2 to all
+-- without an intercept: R 4.2, glm(case ~ 0 + spontaneous + induced); the null model gives 1/2 to all rows
 SELECT min(digits(b, want)) >= 12 AS arrays
 FROM (SELECT gpu_logreg(array_agg(ARRAY[spontaneous, induced]), array_agg("case"), false) AS coef FROM infert) t,
     unnest(coef, ARRAY[0.24429052313875593, -0.48193699702785653]) AS u(b, want);
--- penalised, by Newton's method in 60 digits; the penalty leaves out the intercept
+-- penalised, by Newton's method in 60 digits; the penalty excludes the intercept
 SELECT min(digits(b, want)) >= 12 AS mtcars
 FROM (SELECT gpu_logreg(array_agg(ARRAY[wt, hp]), array_agg(am), l2 => 1) AS coef FROM mtcars) t,
     unnest(coef, ARRAY[5.6773486064317198953, -2.4186728512492549249, 0.0096839133348669393437]) AS u(b, want);

@@ -2,7 +2,7 @@
 \set SHOW_CONTEXT never
 CREATE TABLE bad_logit (y float8, x float8, z float8);
 INSERT INTO bad_logit SELECT (i * 7 + i / 3) % 5 % 2, i % 7, i % 5 FROM generate_series(1, 100) i;
--- a response that is neither 0 nor 1: the value and the column are named, in every form
+-- a response that is neither 0 nor 1: the message names the value and the column, in every form
 INSERT INTO bad_logit VALUES (2, 3, 1);
 SELECT gpu_logreg(array_agg(ARRAY[z, x]), array_agg(y)) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
@@ -49,10 +49,10 @@ SELECT gpu_logreg_fit('SELECT y AS outcome, x FROM bad_logit');
 UPDATE bad_logit SET y = 'NaN' WHERE y = 'Infinity';
 SELECT gpu_logreg_fit('SELECT y AS outcome, x FROM bad_logit');
 \echo :LAST_ERROR_SQLSTATE
--- in a row that is left out for a NULL they don't matter
+-- NaN and infinity don't matter in a row that is left out for a NULL
 UPDATE bad_logit SET z = NULL WHERE y = 'NaN';
 SELECT (gpu_logreg_agg(y, x, z)).n_skipped, (gpu_logreg_fit('TABLE bad_logit')).n_skipped FROM bad_logit;
--- the same when the query is run once a pass
+-- errors must be the same if the query is run for each pass
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2; SET max_parallel_workers = 0;
@@ -100,14 +100,14 @@ SELECT gpu_logreg_fit('SELECT true AS always, x FROM bad_logit', solver => 'lbfg
 SELECT gpu_logreg_fit('SELECT true AS always, x FROM bad_logit', solver => 'gd');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_agg(true, x) IS NULL AS ones, gpu_logreg_agg(0, x) IS NULL AS zeros FROM bad_logit;
--- no rows, or only skipped ones: the query form says so
+-- no rows, or only skipped ones: the query form reports them
 SELECT gpu_logreg_fit('SELECT y, x FROM bad_logit WHERE false');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, NULL::float8 AS x FROM bad_logit LIMIT 3');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, NULL::float8 AS x FROM bad_logit WHERE random() >= 0 LIMIT 3');
 \echo :LAST_ERROR_SQLSTATE
--- arguments
+-- invalid arguments
 SELECT gpu_logreg('{1,2,3}', '{1,0,1}'::float8[], l2 => -1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg('{1,2,3}', '{1,0,1}'::float8[], l2 => 'NaN');
@@ -142,7 +142,7 @@ SELECT gpu_logreg_fit('TABLE bad_logit', solver => 'gd', learning_rate => 'Infin
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('TABLE bad_logit', solver => 'gd', learning_rate => 'NaN');
 \echo :LAST_ERROR_SQLSTATE
--- shapes
+-- shapes of arrays
 SELECT gpu_logreg('{1,2,3}', '{1,0}'::float8[]);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg('{1,2,3}', '{t,f}'::boolean[]);
@@ -167,7 +167,7 @@ SELECT gpu_logreg_fit($$SELECT 1, '{{1,2},{3,4}}'::int[] AS x$$);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit($$SELECT 1, '{}'::int[] AS x$$);
 \echo :LAST_ERROR_SQLSTATE
--- too many features, too large numbers
+-- too many features, and numbers that are too large
 SELECT gpu_logreg_agg(1, VARIADIC array_fill(0::float8, ARRAY[10001]));
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT 1, array_fill(0::float8, ARRAY[10001])');
@@ -191,7 +191,7 @@ SELECT gpu_logreg(array_agg(x * 1e-150), array_agg(y)) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x * 1e-150 AS tiny FROM bad_logit');
 \echo :LAST_ERROR_SQLSTATE
--- gpu_logreg_agg keeps its rows, beyond work_mem in a temporary file, for which there may be a limit
+-- gpu_logreg_agg keeps its rows, beyond work_mem in a temporary file, which may have a limit
 SET client_min_messages = error;
 SET work_mem = '64kB';
 SET temp_file_limit = '1MB';
@@ -201,7 +201,7 @@ SELECT gpu_logreg_agg(i % 2, i, sin(i)) FROM (SELECT generate_series(1, 100000) 
 RESET work_mem;
 RESET temp_file_limit;
 RESET client_min_messages;
--- queries
+-- invalid queries
 SELECT gpu_logreg_fit('SELECT');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT 1, ''a''::text AS name');
@@ -230,7 +230,7 @@ SELECT gpu_logreg_fit('SELECT y, x FROM no_such_table');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT i % 2, 1 / (i - 5000) FROM generate_series(1, 10000) i');
 \echo :LAST_ERROR_SQLSTATE
--- a query that is volatile in disguise: other rows when it is run again
+-- a volatile function in disguise: other rows when the query is run again
 CREATE FUNCTION disguise(x float8) RETURNS float8
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$ BEGIN RETURN random(); END $$;
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
@@ -240,7 +240,7 @@ INSERT INTO bad_logit SELECT b.* FROM bad_logit b, generate_series(1, 20);
 DO $$ BEGIN PERFORM gpu_logreg_fit('SELECT y, x FROM bad_logit, one_of_many() WHERE disguise(x) < 0.5'); EXCEPTION
     WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
 RESET ALL;
--- the pass is for gpu_logreg_fit alone
+-- the pass, which only gpu_logreg_fit calls
 SELECT gpu_request_pass(NULL, NULL, '{1}', y, x) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_request_pass(request_bytes(0, -1, '[]'), '{x,y}', '{1}', y, x) FROM bad_logit;
@@ -272,10 +272,10 @@ SELECT gpu_request_pass(request_bytes(3, 1, '[[0,0],[],[0]]'), '{x,y}', '{1}', y
 -- a result begins with the number of rows
 SELECT substr(gpu_request_pass(:'pass', '{x,y}', '{1}', y, x), 1, 8) = native(int8send(count(*))) AS same
 FROM bad_logit WHERE y + x IS NOT NULL;
--- with a request that a user can make, the pass over a remote query is another gpu_logreg_step_agg
+-- with a request that a user can make, the pass over a remote query equals gpu_logreg_step_agg
 SELECT gpu_logreg_array_pass(s, y, ARRAY[x])::text = max(s::text) AS same FROM bad_logit,
     (SELECT gpu_logreg_step_agg('{}', y, x) AS s FROM bad_logit) t;
--- models
+-- invalid models
 CREATE TEMP TABLE m AS SELECT gpu_logreg_fit('TABLE bad_logit') AS model;
 SELECT gpu_predict(model, 1) FROM m;
 \echo :LAST_ERROR_SQLSTATE
@@ -303,7 +303,7 @@ SELECT * FROM gpu_glance(ROW('logistic', '{(intercept),a}', NULL, NULL, 10, 0, 2
 SELECT * FROM gpu_tidy(ROW('logit', '{a}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
--- methods that aren't written as the extension writes them
+-- methods in another spelling than the extension's
 CREATE FUNCTION method_error(method text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     said text;
@@ -328,7 +328,7 @@ FROM unnest(ARRAY['logistic', 'logistic (l2 = 0.5)', 'logistic (l2 = 1)', 'logis
     'logistic (l2 = ' || repeat('1', 100000) || ')'])
     WITH ORDINALITY AS t(method, i) WHERE length(method) < 100 OR method_error(method) NOT LIKE '22023%' GROUP BY 1
     ORDER BY min(method);
--- covariances that no fit has: NULL, none of the numbers is known
+-- covariances that no fit has: if one is NULL, no number that depends on it is known
 SELECT t.vcov, round(aic::numeric, 12) AS aic, round(bic::numeric, 12) AS bic
 FROM (VALUES (NULL::float8[]), ('{{1,0},{0,NaN}}'), ('{{1,0},{0,NULL}}'), ('{{NULL,0},{0,0.5}}'),
     ('{{1,0},{0,0.5}}')) AS t(vcov),
@@ -338,11 +338,12 @@ SELECT * FROM gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', 
     4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
 DROP FUNCTION method_error;
--- names that are none of its terms, and NULLs among them, are passed over; without covariances there are no errors
+-- separated terms that are no terms of the model, and NULLs among them, are ignored; without covariances there are no
+-- errors
 SELECT term, estimate, std_error, p_value
 FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,-2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, '{b,NULL,a}', NULL,
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
--- and the session goes on
+-- the session goes on
 SELECT (gpu_logreg_fit('TABLE bad_logit')).converged;
 DROP TABLE bad_logit;
 DROP FUNCTION disguise;

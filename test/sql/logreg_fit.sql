@@ -1,16 +1,16 @@
--- gpu_logreg_fit: a model from a query. Its rows are kept; or, when the planner or the ring says that they are too
--- many, the query is run once a pass if its plan is parallel (with workers or, as here, without), and else, or if it is
--- volatile, they go to a temporary file. The latter two are the CPU's.
+-- gpu_logreg_fit: a model from a query. The rows are kept. If the planner or the ring reports too many, the query is
+-- run for each pass if its plan is parallel (with workers or, as here, without); otherwise, or if it is volatile, the
+-- rows go to a temporary file. Only the CPU uses the latter two.
 SELECT (m).method, (m).terms, (m).n, (m).n_skipped, (m).rank, (m).df_residual, (m).converged, (m).separated,
     (m).device = (SELECT device FROM gpu_last_run()) AS device
 FROM (SELECT gpu_logreg_fit('SELECT am, wt, hp FROM mtcars') AS m) t;
 SELECT function, rows, features FROM gpu_last_run();
 
--- every type of number for y
+-- numeric types of y
 SELECT y, relative_difference((gpu_logreg_fit(format('SELECT am::%s, wt, hp FROM mtcars', y))).coef,
     (gpu_logreg_fit('SELECT am, wt, hp FROM mtcars')).coef) < 1e-14 AS same
 FROM unnest(ARRAY['smallint', 'int', 'bigint', 'numeric', 'real', 'int::boolean']) y;
--- and of features, arrays of them among them
+-- numeric types of features, and arrays of them
 CREATE DOMAIN euros AS numeric(10, 2);
 CREATE TABLE logit_kinds AS SELECT (i * 7 + i / 3) % 5 < 2 AS y, i::smallint AS small, i * i AS int,
     (i % 7)::bigint AS big, (i % 5)::real AS real, sqrt(i) AS double, ln(i)::euros AS money, i % 3 = 0 AS flag,
@@ -24,7 +24,7 @@ SELECT relative_difference((m).coef[1:14],
     (gpu_logreg_agg(y, small, int, big, real, double, money, flag::int, ints[1], ints[2], doubles[1], doubles[2],
     flags[1]::int, moneys[1])).coef) < 1e-13 AS same
 FROM kinds_fit, logit_kinds GROUP BY kinds_fit.m;
--- the same in the two other ways of holding the rows
+-- the two other ways of holding the rows
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2; SET max_parallel_workers = 0;
@@ -42,7 +42,7 @@ FROM kinds_fit, gpu_logreg_fit('SELECT y, small, int, big, real, double, money, 
 SELECT reason ~ 'the rows went to a temporary file$' AS file, rows, features FROM gpu_last_run();
 RESET ALL;
 
--- rows with a NULL in y, in x, in an array or for one, whichever way
+-- rows with a NULL in y, in x, in an array or instead of one, for each way
 CREATE TABLE holes AS SELECT am AS y, ARRAY[wt, hp] AS x, cyl AS z FROM mtcars UNION ALL
 VALUES (NULL, '{1,2}'::float8[], 3), (1, '{1,NULL}', 4), (0, NULL, 5), (0, '{1,2}', NULL);
 SELECT (a).n, (a).n_skipped, (a).coef = (b).coef AS same
@@ -58,7 +58,7 @@ SELECT (a).n, (a).n_skipped FROM (SELECT gpu_logreg_fit('SELECT holes.* FROM hol
 SELECT reason ~ 'the rows went to a temporary file$' AS file, rows FROM gpu_last_run();
 RESET ALL;
 
--- collinear columns: the later one is aliased, as in R; and columns that tell nothing
+-- collinear columns: the later one is aliased, as in R; and constant columns
 SELECT (m).rank, (m).df_residual, (m).coef[3] IS NULL AS later_is_null,
     relative_difference((m).coef[1:2] || (m).coef[4:4], (w).coef) < 1e-13 AS others, (m).deviance = (w).deviance
     OR abs((m).deviance / (w).deviance - 1) < 1e-14 AS deviance, (m).converged, (m).separated
@@ -72,19 +72,19 @@ SELECT gpu_predict(m, 3, 7, 110) = gpu_predict(w, 3, 110)
     OR abs(gpu_predict(m, 3, 7, 110) - gpu_predict(w, 3, 110)) < 1e-14 AS aliased_count_as_0
 FROM (SELECT gpu_logreg_fit('SELECT am, wt, 2 * wt + 1 AS wt2, hp FROM mtcars') AS m,
     gpu_logreg_fit('SELECT am, wt, hp FROM mtcars') AS w) t;
--- nothing but constants: the log odds
+-- only constants: the log odds
 SELECT (m).coef[2] IS NULL AS aliased, abs((m).coef[1] - ln(13 / 19.0)) < 1e-15 AS log_odds, (m).rank,
     abs((m).deviance / (m).null_deviance - 1) < 1e-15 AS deviance
 FROM (SELECT gpu_logreg_fit('SELECT am, 7 FROM mtcars') AS m) t;
 -- fewer rows than terms
 SELECT (m).n, (m).rank, (m).df_residual, cardinality((m).coef), (m).coef[4:] AS aliased, (m).separated
 FROM (SELECT gpu_logreg_fit('VALUES (0, 1, 2, 3, 4, 5), (1, 2, 1, 5, 3, 3), (1, 0, 0, 1, 7, 1)') AS m) t;
--- as many rows as terms, but both classes at one of them
+-- saturated rows: as many as terms, with both classes at one of them
 SELECT (m).n, (m).rank, (m).df_residual, (m).coef[1:2], (m).coef[3] IS NULL AS aliased, (m).separated
 FROM (SELECT gpu_logreg_fit('VALUES (0, 1, 1), (1, 1, 1), (0, 2, 2), (1, 2, 2)') AS m) t;
 
 -- any query that reads: a semicolon, a comment, WITH, VALUES, TABLE, a view, names with quotes, two columns of one
--- name; kept and run once a pass
+-- name; kept, and run for each pass
 CREATE TEMP TABLE am_wt AS SELECT am, wt FROM mtcars;
 CREATE VIEW pg_temp.am_view AS SELECT am, wt FROM mtcars;
 CREATE TEMP TABLE quoted AS SELECT am AS "the ""response""", wt AS "a'b ""c"", d;--" FROM mtcars;
@@ -131,7 +131,7 @@ SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL max_parallel_workers = 
 SELECT (gpu_logreg_fit('SELECT am, wt FROM mtcars, one_of_many()')).n;
 SELECT reason ~ 'the query was run \d+ times$' AS passes FROM gpu_last_run();
 ROLLBACK;
--- NULL for a NULL argument, but for the learning rate
+-- a NULL argument gives NULL, except for the learning rate
 SELECT gpu_logreg_fit(NULL) IS NULL AS query, gpu_logreg_fit('TABLE am_wt', NULL) IS NULL AS intercept,
     gpu_logreg_fit('TABLE am_wt', l2 => NULL) IS NULL AS l2,
     gpu_logreg_fit('TABLE am_wt', max_iter => NULL) IS NULL AS max_iter,
@@ -142,10 +142,10 @@ SELECT gpu_logreg_fit(NULL) IS NULL AS query, gpu_logreg_fit('TABLE am_wt', NULL
 SELECT (gpu_logreg_fit('SELECT am, gpu_predict((SELECT gpu_logreg_fit(''TABLE am_wt'')), wt) AS p FROM '
     'mtcars')).converged;
 
--- Where a pass is a run of the query, or a reading of a file, a fit to the first rows says where to start. Whatever
--- these are like, results are those of rows in memory: y goes with the x; the same sorted by y, the first rows of one
--- class; separated in the first rows alone; a column constant in them, or the response the other way round; few ones;
--- collinear columns; holes; an array; nothing to find; separation of the whole
+-- If each pass runs the query, or reads a file, a fit to the first rows gives a start. Whatever these rows are like,
+-- results must be those of rows in memory. The sets: y depends on the x; sorted by y, with first rows of one class;
+-- separated in the first rows only; a column constant in them, or the response inverted; few ones; collinear columns;
+-- NULLs; an array; no dependence; separation of the whole
 CREATE FUNCTION any_of(i int, j int) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT hashint8(i * 8::bigint + j) / 2147483648.0 $$;
 CREATE TABLE started AS SELECT i, a, b, c, a - b + c / 2 > u AS y, a - b - 6 > u AS rare, i <= 5000 AS early,
@@ -186,13 +186,13 @@ DECLARE
 BEGIN
     FOR q IN SELECT * FROM start_queries LOOP
         SET max_parallel_workers_per_gather = 0;
-        -- the scan would read the table once a pass
+        --         the scan would read the table for each pass
         SET gpureg.enable_scan = off;
         m := gpu_logreg_fit(q.query, q.intercept, q.l2);
         UPDATE start_fits SET file = m, file_reason = r.reason FROM gpu_last_run() r WHERE name = q.name;
         SET max_parallel_workers_per_gather = 2;
         RESET gpureg.enable_scan;
-        -- a hundred passes need no workers of their own
+        --         a hundred passes need no workers of their own
         PERFORM set_config('max_parallel_workers', CASE q.name WHEN 'wholly separated' THEN '0' ELSE '8' END, false);
         m := gpu_logreg_fit(q.query, q.intercept, q.l2);
         UPDATE start_fits SET passes = m, reason = r.reason FROM gpu_last_run() r WHERE name = q.name;
@@ -216,7 +216,7 @@ SELECT name, (memory).n, (memory).n_skipped, (memory).rank, (memory).separated, 
 FROM start_fits WHERE name <> 'wholly separated' ORDER BY name;
 SELECT (memory).separated = (passes).separated AND (memory).separated = (file).separated AS separated,
     (passes).deviance = 0 AND (file).deviance = 0 AS no_deviance FROM start_fits WHERE name = 'wholly separated';
--- what it spares, and what a start that leads nowhere costs
+-- passes that a start saves, and the cost of a useless one
 SELECT name, (passes).iterations < (memory).iterations AS fewer FROM start_fits
 WHERE name IN ('plain', 'no intercept', 'penalised', 'rare', 'array', 'holes') ORDER BY name;
 SELECT name, substring(reason from '(\d+) times$')::int - (memory).iterations AS runs_more FROM start_fits
@@ -224,8 +224,8 @@ WHERE name IN ('sorted', 'first separated', 'first constant', 'first otherwise',
 DROP FUNCTION same_fit, any_of;
 DROP TABLE started, started_sorted;
 
--- more columns than a function has arguments: 120 of them, numbers, booleans and arrays, kept, spooled, and packed into
--- arrays for the passes
+-- more columns than a function has arguments: 120 numbers, booleans and arrays, kept, in a file, and packed into arrays
+-- for the passes
 DO $$ BEGIN EXECUTE (
     SELECT 'CREATE TABLE broad AS SELECT (i * 7 + i / 3) % 5 < 2 AS y, '
         || string_agg(CASE WHEN j % 10 = 3 THEN format('i * %s %% 7 < 3 AS c%s', j, j)
@@ -244,7 +244,7 @@ SELECT (SELECT max(abs(u - v) / se) < 1e-11 FROM unnest((m).coef, (f).coef, std_
 SELECT (SELECT max(abs(u - v) / se) < 1e-11 FROM unnest((m).coef, (f).coef, std_errors(m)) AS t(u, v, se)) AS passes,
     (m).terms = (f).terms AS terms FROM broad_fit, gpu_logreg_fit('TABLE broad', l2 => 0.5) f;
 SELECT reason ~ 'the query was run \d+ times$' AS passes, features FROM gpu_last_run();
--- beyond the arrays' own length: 510 columns
+-- 510 columns, beyond the arrays' own length
 DO $$ BEGIN EXECUTE (
     SELECT 'CREATE VIEW broader AS SELECT y, ' || string_agg(format('(int * %s %% 101)::float4 AS c%s', j, j), ', ')
         || ' FROM logit_kinds' FROM generate_series(1, 510) j);
@@ -289,8 +289,8 @@ FROM (VALUES ('mtcars', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 1)
 -- collinear columns share a coefficient
 SELECT abs((m).coef[2] / (m).coef[3] - 1) < 1e-12 AS shared
 FROM (SELECT gpu_logreg_fit('SELECT am, wt, wt AS again FROM mtcars', l2 => 0.01) AS m) t;
--- its AIC and BIC count the effective degrees of freedom, tr(H (H + l2 P)^-1), here in 50 digits; rank and df_residual
--- stay those of the terms. The model's method tells l2.
+-- AIC and BIC count the effective degrees of freedom, tr(H (H + l2 P)^-1), here in 50 digits; rank and df_residual are
+-- those of the terms. The model's method contains l2.
 CREATE TEMP TABLE penalised AS SELECT name, m, want_aic, want_bic
 FROM (VALUES ('mtcars', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 1), 23.76560617736682319961,
     27.48781660815919129469),
@@ -313,7 +313,7 @@ SET extra_float_digits = 0;
 SELECT name, (m).method, rank, df_residual, digits(aic, want_aic) >= 12 AS aic, digits(bic, want_bic) >= 12 AS bic
 FROM penalised, gpu_glance(m) ORDER BY name;
 RESET extra_float_digits;
--- the shortest text of any l2; what the model is used for doesn't depend on it
+-- l2 in its shortest text; other results don't depend on the method's text
 SELECT (gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => l2)).method
 FROM unnest('{0.30000000000000004, 1e22, 123456789012345680, 5e-324, 1.7976931348623157e+308}'::float8[]) l2;
 SELECT count(std_error) AS errors, bool_and(abs(p_value - gpu_p) < 1e-15) AS z, gpu_predict(m, 3, 100) BETWEEN 0
@@ -323,7 +323,7 @@ FROM penalised, LATERAL (SELECT t.*, u.p_value AS gpu_p FROM gpu_tidy(m) t
     (m).deviance, (m).null_deviance, (m).iterations, (m).converged, (m).separated, (m).device, (m).log_lik, (m).family,
     (m).link, (m).theta, (m).dispersion, (m).vcov_type,
         (m).df_inference, (m).design)::gpu_model) u USING (term)) t WHERE name = 'mtcars' GROUP BY m;
--- a term left out, by a NULL in beta, counts nothing
+-- a term left out by a NULL in beta doesn't count
 SELECT (a).method, digits(g.aic, h.aic::numeric) >= 13 AS left_out, g.aic IS NOT NULL AS known, g.rank
 FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{1, NULL, 0.01}', am, wt, hp), 0.5) AS a,
     gpu_logreg_solve(gpu_logreg_step_agg('{1, 0.01}', am, hp), 0.5) AS b FROM mtcars) t, gpu_glance(a) g,
@@ -336,7 +336,7 @@ SELECT min(digits(b, want)) >= 12 AS estimates, min(digits((m).deviance, 331.662
 FROM (SELECT gpu_logreg_fit('SELECT "case", spontaneous, induced FROM infert', intercept => false) AS m) t,
     unnest((m).coef, ARRAY[0.24429052313875593252, -0.48193699702785652523]) AS u(b, want);
 
--- the scale of the columns is nothing to the fit
+-- the columns' scale must not matter
 CREATE TEMP TABLE scales AS SELECT gpu_logreg_fit('SELECT am, wt, hp FROM mtcars') AS plain,
     gpu_logreg_fit('SELECT am, wt * 1e-6 AS wt, hp * 1e6 AS hp FROM mtcars') AS scaled,
     gpu_logreg_fit('SELECT am, wt * 1e-60 AS wt, hp * 1e60 AS hp FROM mtcars') AS far;
@@ -346,7 +346,7 @@ SELECT (scaled).iterations <= (plain).iterations AS iterations,
        (far).iterations <= (plain).iterations AS far_iterations,
        relative_difference(ARRAY[(far).coef[1], (far).coef[2] * 1e-60, (far).coef[3] * 1e60],
            (plain).coef) < 1e-12 AS far_same, (far).converged FROM scales;
--- nor is their origin: slopes keep their digits, and the intercept its own
+-- the columns' origin must not matter: slopes keep their digits, and the intercept its own
 SELECT shift, relative_difference((m).coef[2:3], (plain).coef[2:3]) < tolerance AS slopes,
     abs((m).deviance / (plain).deviance - 1) < tolerance AS deviance,
     relative_difference((std_errors(m))[2:3], (std_errors(plain))[2:3]) < tolerance AS std_errors,
@@ -354,7 +354,7 @@ SELECT shift, relative_difference((m).coef[2:3], (plain).coef[2:3]) < tolerance 
            * shift AS intercept, (m).iterations <= (plain).iterations AS iterations, (m).rank
 FROM scales, (VALUES (1e3, 1e-12), (1e6, 1e-9), (1e9, 1e-6)) AS s(shift, tolerance),
     gpu_logreg_fit(format('SELECT am, wt + %1$s AS wt, hp + %1$s AS hp FROM mtcars', shift)) m ORDER BY shift;
--- integers by an offset are exact, and so are the slopes
+-- integers plus an offset are exact, and so are the slopes
 CREATE TEMP TABLE steps AS SELECT (i * 7 + i / 3) % 5 < 2 AS y, i % 20 AS a, i * i % 13 AS b
 FROM generate_series(1, 400) i;
 SELECT shift, relative_difference((m).coef[2:3], (p).coef[2:3]) < 1e-12 AS slopes
@@ -370,7 +370,7 @@ SELECT (loose).iterations < (tight).iterations AS fewer, (loose).converged,
 FROM (SELECT gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', tol => 0.1) AS loose,
     gpu_logreg_fit('SELECT am, wt, hp FROM mtcars') AS tight) t;
 
--- L-BFGS comes to where Newton's method does, also without an intercept and with a penalty
+-- L-BFGS gives Newton's estimates, also without an intercept and with a penalty
 SELECT fit, (l).converged, relative_difference((l).coef, (newton).coef) < 1e-8 AS coef,
     abs((l).deviance / (newton).deviance - 1) < 1e-12 AS deviance,
     relative_difference(std_errors(l), std_errors(newton)) < 1e-6 AS std_errors,
@@ -388,8 +388,8 @@ FROM gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', tol => 0.01, solver => 'lbf
     gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', tol => 1e-9, solver => 'lbfgs', max_iter => 1000) b;
 SELECT (m).iterations, (m).converged
 FROM (SELECT gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', solver => 'lbfgs', max_iter => 3) AS m) t;
--- columns far from 0 and nearly collinear ones: each solver, whether rows are kept, read again or in a file, comes to
--- the same digits; the steps that are left of them are those of the columns about their means and of the difference
+-- columns far from 0 and nearly collinear ones: each solver gives the same digits, whether rows are kept, read again or
+-- in a file; near the end, steps are those of the columns about their means and of the difference
 CREATE TABLE far AS SELECT i, (i * 7919 % 101) < 30 + i % 60 AS y, 1.7e9 + i % 60 AS at, i % 60 AS s, sin(i) AS a,
     sin(i) + round(cos(i * 1.7)::numeric, 3)::float8 / (1 << 24)::float8 AS b,
     round(cos(i * 1.7)::numeric, 3)::float8 AS c FROM generate_series(1, 600) i;
@@ -420,12 +420,12 @@ FROM gpu_logreg_fit('SELECT y, a, b, at FROM far') m, gpu_logreg_fit('SELECT y, 
     gpu_logreg_fit('SELECT y, a, b, at FROM far, one_of_many()', solver => 'lbfgs', max_iter => 1000) l,
     gpu_logreg_fit('SELECT y, a, b, at FROM far, one_of_many() WHERE random() >= 0') f;
 RESET ALL;
--- a column that is another but for rounding is collinear, in whatever units and however far from 0
+-- a column that equals another up to rounding is collinear, in any units and however far from 0
 SELECT (m).rank, (m).coef[4] IS NULL AS sum, (m).coef[5] IS NULL AS fahrenheit, (m).converged
 FROM gpu_logreg_fit('SELECT y, a, c, a + c AS sum, a * 1.8 + 32 AS fahrenheit FROM far') m;
 SELECT (m).rank, (m).coef[3] IS NULL AS milliseconds, (m).converged
 FROM gpu_logreg_fit('SELECT y, at, at * 1000.1 AS milliseconds FROM far') m;
--- ... and stays out by the other solvers too, so that estimates and standard errors are of one model; the classic
+-- the column stays out with the other solvers, too, so that estimates and standard errors are of one model; the classic
 -- update moves it, and has no errors
 SELECT solver, (m).converged, (m).rank, relative_difference((m).coef[1:3], (w).coef) < 1e-12 AS coef,
     (m).coef[4] IS NULL AS collinear, relative_difference((std_errors(m))[1:3], std_errors(w)) < 1e-12 AS std_errors
@@ -435,14 +435,14 @@ SELECT (m).rank, (m).coef[4] IS NULL AS collinear, (m).coef[2] + (m).coef[4] - (
     array_length(array_positions(std_errors(m), NULL), 1) AS unknown
 FROM gpu_logreg_fit('SELECT y, a, c FROM far') w, gpu_logreg_fit('SELECT y, a, c, a + c AS sum FROM far',
     solver => 'gd', max_iter => 10000, learning_rate => 0.005) m;
--- what is advised where a fit doesn't converge: not more iterations where these are of no use
+-- advice if a fit doesn't converge: more iterations only if they can help
 SELECT (gpu_logreg_fit('SELECT y, a, a + (b - a) / (1 << 20)::float8 AS near FROM far', l2 => 1e-22)).converged;
 SELECT (gpu_logreg_fit('SELECT y, s FROM far', solver => 'gd', max_iter => 100, learning_rate => 0.1)).converged;
 SELECT (gpu_logreg_fit('SELECT y, s FROM far', solver => 'gd', max_iter => 100, learning_rate => 1e-9)).converged;
 SELECT (gpu_logreg_fit('SELECT y, s FROM far', max_iter => 1)).converged;
 DROP TABLE far;
--- gradient ascent (the warnings, which name the number of iterations, were shown): one iteration is the learning rate
--- times X'(y - 1/2), two go on from there
+-- gradient ascent (its warnings, which contain the number of iterations, were shown above): one iteration is the
+-- learning rate times X'(y - 1/2), the second goes on from there
 SET client_min_messages = error;
 CREATE TABLE z AS SELECT am AS y, (wt - 3.2) / 1 AS wt, (hp - 147) / 70 AS hp FROM mtcars;
 SELECT (m).iterations, (m).converged,
@@ -458,7 +458,7 @@ SELECT relative_difference((m).coef, ARRAY[a + 0.01 * sr, b + 0.01 * (srw - 0.5 
     c + 0.01 * (srh - 0.5 * c)]) < 1e-13 AS second_penalised
 FROM one, (SELECT sum(r) AS sr, sum(r * wt) AS srw, sum(r * hp) AS srh FROM r) s,
     gpu_logreg_fit('TABLE z', l2 => 0.5, solver => 'gd', max_iter => 2, learning_rate => 0.01) m;
--- many iterations come to the maximum; the learning rate by default never runs off
+-- many iterations reach the maximum; the default learning rate never diverges
 SELECT (g).converged, relative_difference((g).coef, (newton).coef) < 1e-5 AS coef FROM gpu_logreg_fit('TABLE z') newton,
     gpu_logreg_fit('TABLE z', solver => 'gd', max_iter => 100000, tol => 1e-8) g;
 SELECT (g).converged, relative_difference((g).coef, (newton).coef) < 1e-5 AS coef FROM gpu_logreg_fit('TABLE z') newton,
@@ -472,7 +472,7 @@ FROM logit_queries, gpu_logreg_fit(query, solver => 'gd', max_iter => 100) a,
 ORDER BY fit;
 SELECT (a).iterations < (b).iterations AS fewer FROM gpu_logreg_fit('TABLE z', solver => 'gd', max_iter => 100000,
     tol => 0.01) a, gpu_logreg_fit('TABLE z', solver => 'gd', max_iter => 100000, tol => 1e-6) b;
--- the same over a query that is run once an iteration, and from a temporary file
+-- gradient ascent over a query that is run for each iteration, and from a temporary file
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2; SET max_parallel_workers = 0;
@@ -491,8 +491,8 @@ SET client_min_messages = warning;
 DROP VIEW broader, public.am_view, quoted_view;
 DROP TABLE logit_kinds, broad, holes, runs, z;
 DROP DOMAIN euros CASCADE;
--- thousands of features: L-BFGS, without covariances. The columns share a mean, which must not slow it down; the
--- penalised score is 0 in the end.
+-- thousands of features: L-BFGS, without covariances. The columns share a mean, which must not slow it down; at the end
+-- the penalised score is 0.
 CREATE TEMP TABLE thousands AS SELECT i, (i * 7 + i / 3) % 5 < 2 AS y, ARRAY(SELECT 5 + sin(i * i * j + j * j)
     FROM generate_series(1, 2010) j) AS x FROM generate_series(1, 300) i;
 CREATE TEMP TABLE thousands_fit AS SELECT gpu_logreg_fit('SELECT y, x FROM thousands', l2 => 50, solver => 'lbfgs',
@@ -504,10 +504,10 @@ SELECT abs(sum(r)) < 1e-7 AS intercept FROM thousands_left;
 SELECT max(abs(g - 50 * b)) < 1e-7 AS slopes
 FROM (SELECT j, sum(r * v) AS g FROM thousands_left, unnest(x) WITH ORDINALITY AS u(v, j) GROUP BY j) s
 JOIN unnest((SELECT (m).coef FROM thousands_fit)) WITH ORDINALITY AS c(b, k) ON k = j + 1;
--- ... and so without effective degrees of freedom
+-- without covariances there are no effective degrees of freedom
 SELECT rank, df_residual, deviance > 0 AS deviance, aic, bic FROM thousands_fit, gpu_glance(m);
 SELECT count(*), count(estimate), count(std_error), count(p_value) FROM thousands_fit, gpu_tidy(m);
--- more array columns than a function has arguments: no pass can be planned, so that the rows go to a temporary file
+-- more array columns than a function has arguments: no pass can be planned, so the rows go to a temporary file
 CREATE TABLE many_arrays AS SELECT i, (i * 7 + i / 3) % 5 < 2 AS y FROM generate_series(1, 3000) i;
 ANALYZE many_arrays;
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB';
@@ -521,7 +521,7 @@ RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_s
 RESET max_parallel_workers_per_gather;
 DROP TABLE many_arrays;
 
--- the response alone, by each solver: the log odds of the share of ones, and their variance
+-- the response alone, with each solver: the log odds of the share of ones, and their variance
 CREATE TABLE coins AS SELECT sin(i) > 0.3 AS heads FROM generate_series(1, 1000) i;
 SELECT solver, terms, abs(coef[1] - ln(p / (1 - p))) < 1e-15 AS log_odds,
     abs(vcov[1][1] * 1000 * p * (1 - p) - 1) < 1e-14 AS variance,

@@ -1,5 +1,5 @@
--- gpu_logreg_step: one Newton step of a logistic regression as a value, for loops of one's own.
--- its text is JSON: at beta = 0 the weights are 1/4 and the residuals are +-1/2
+-- gpu_logreg_step: one Newton step of a logistic regression as a value, for loops in SQL.
+-- the text is JSON: at beta = 0 the weights are 1/4 and the residuals are +-1/2
 SELECT gpu_logreg_step_agg('{}', y, x) FROM (VALUES (1, 3), (0, 5), (1, 8), (NULL, 2)) AS t(y, x);
 SELECT gpu_logreg_step_agg('{0,0}', y, x)::text = gpu_logreg_step_agg('{}', y, x)::text AS zeros,
     gpu_logreg_step_agg('{}', y = 1, x)::text = gpu_logreg_step_agg('{}', y, x)::text AS booleans,
@@ -15,7 +15,7 @@ SELECT relative_difference((s).coef, ARRAY[4 * regr_intercept(y - 0.5, x), 4 * r
 FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', y, x)) AS s FROM (SELECT am AS y, wt AS x FROM mtcars) t) t,
     (SELECT am::float8 AS y, wt AS x FROM mtcars) d GROUP BY t.s;
 
--- Newton's method in SQL: begin with '{}', give each step's coef to the next, until converged
+-- Newton's method in SQL: begin with '{}', pass each step's coef to the next until converged
 CREATE FUNCTION newton(name text, l2 float8 DEFAULT 0) RETURNS gpu_model LANGUAGE plpgsql AS $$
 DECLARE
     m gpu_model;
@@ -34,7 +34,7 @@ SELECT fit, right_digits(fit, (m).coef) >= 12 AS estimates,
     digits(-0.5 * (m).deviance, r.estimate) >= 12 AS log_lik, (m).converged, (m).separated
 FROM (SELECT fit, newton(fit) AS m FROM logit_queries) t JOIN reference_fits r USING (fit) WHERE term = 'loglik'
 ORDER BY fit;
--- as a recursive query: where the steps have come to
+-- a recursive query whose last row has the estimates
 WITH RECURSIVE steps AS (
     SELECT 0 AS i, '{}'::float8[] AS beta, false AS converged
     UNION ALL
@@ -52,7 +52,7 @@ SELECT (gpu_logreg_solve(s)).converged AS tight, (gpu_logreg_solve(s, tol => 0.5
     (gpu_logreg_solve(s, 0, 0.999)).n FROM (SELECT gpu_logreg_step_agg('{18.87, -8.083, 0.03625}', am, wt, hp) AS s
     FROM mtcars) t;
 
--- states of parts are merged to that of the whole, whichever way, at any beta
+-- states of parts merge to the state of the whole, in any order, at any beta
 CREATE TABLE step_parts AS SELECT cyl, gpu_logreg_step_agg('{18, -8, 0.035}', am, wt, hp) AS s
 FROM (SELECT * FROM mtcars UNION ALL VALUES (1, 4, 3, 4, 5, NULL::float8, 7, 8, 1, 10, 11)) t GROUP BY cyl;
 SELECT (a).n, (a).n_skipped, relative_difference((a).coef, (b).coef) < 1e-14 AS coef,
@@ -63,7 +63,7 @@ FROM (SELECT gpu_logreg_solve(gpu_logreg_rollup(s)) AS a FROM step_parts) t,
 SELECT relative_difference((gpu_logreg_solve(gpu_logreg_rollup(s ORDER BY cyl))).coef,
     (gpu_logreg_solve(gpu_logreg_rollup(s ORDER BY cyl DESC))).coef) < 1e-15 AS any_order,
        (gpu_logreg_solve(gpu_logreg_rollup(s) FILTER (WHERE cyl = 4))).n FROM step_parts;
--- more rows than a state holds back, and more features
+-- more rows, and more features, than a state holds back
 SELECT relative_difference((gpu_logreg_solve(gpu_logreg_rollup(s))).coef,
     (SELECT (gpu_logreg_solve(gpu_logreg_step_agg('{}', y, VARIADIC x))).coef FROM logit_rows
     WHERE fit = 'breast_cancer_5')) < 1e-14 AS same
@@ -74,7 +74,7 @@ SELECT relative_difference((gpu_logreg_solve(gpu_logreg_rollup(s), 1)).coef,
     'FROM generate_series(1, 900) i', l2 => 1, max_iter => 1)).coef)) < 1e-12 AS many_features
 FROM (SELECT gpu_logreg_step_agg('{}', (i * 7 + i / 3) % 5 < 2, VARIADIC ARRAY(SELECT sin(i * j)
     FROM generate_series(1, 60) j)) AS s FROM generate_series(1, 900) i GROUP BY i % 3) t;
--- a stored state is not changed by what is done with it
+-- using a stored state doesn't change it
 CREATE TABLE step_parts_before AS SELECT cyl, s::text FROM step_parts;
 SELECT count(r) FROM (SELECT gpu_logreg_rollup(s) OVER (ORDER BY cyl) AS r FROM step_parts) t;
 SELECT bool_and(p.s::text = b.s) AS unchanged FROM step_parts p JOIN step_parts_before b USING (cyl);
@@ -90,14 +90,14 @@ FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{1, NULL, 0.01}', am, wt, hp)
 SELECT (m).terms, relative_difference((m).coef,
     (SELECT (gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', false, max_iter => 1)).coef)) < 1e-13 AS no_intercept
 FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{0, 0}', am, wt, hp)) AS m FROM mtcars) t;
--- collinear columns: the later one is kept out at beta = 0, and from there on by its NULL
+-- collinear columns: the later one is left out at beta = 0, and later by its NULL
 SELECT (a).rank, (a).coef[3] IS NULL AS aliased, (b).rank, (b).coef[3] IS NULL AS still,
     relative_difference((b).coef[1:2],
     (SELECT (gpu_logreg_fit('SELECT am, wt FROM mtcars', max_iter => 2)).coef)) < 1e-12 AS second
 FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', am, wt, wt * 2)) AS a FROM mtcars) t,
     LATERAL (SELECT gpu_logreg_solve(gpu_logreg_step_agg((a).coef, am, wt, wt * 2)) AS b FROM mtcars) u;
 
--- NULL without a complete row; states without one are passed over
+-- no complete row: NULL; states without rows are ignored
 SELECT gpu_logreg_step_agg('{}', am, wt) IS NULL AS no_rows FROM mtcars WHERE false;
 SELECT gpu_logreg_step_agg('{}', am, NULL) IS NULL AS only_skipped,
     gpu_logreg_step_agg('{}', NULL::boolean, wt) IS NULL AS no_y FROM mtcars;
@@ -117,7 +117,7 @@ SELECT gpu_logreg_step_agg('{1,NULL}', y, x)::text::gpu_logreg_step::text = gpu_
     x)::text AS fixed, gpu_logreg_step_agg('{0.5}', y, x)::text::gpu_logreg_step::text = gpu_logreg_step_agg('{0.5}',
     y, x)::text AS no_intercept
 FROM (VALUES (1, 3), (0, 5), (1, 8)) AS t(y, x);
--- the functions below the aggregates, called by themselves: the combine function takes a NULL on either side
+-- the functions of the aggregates, called directly: the combine function accepts a NULL on either side
 SELECT gpu_logreg_step_combine(NULL, NULL) IS NULL AS both,
     gpu_logreg_step_combine(s, NULL)::text = s::text AS left_only,
     gpu_logreg_step_combine(NULL, s)::text = s::text AS right_only FROM step_parts WHERE cyl = 6;
@@ -130,7 +130,7 @@ SELECT gpu_logreg_step_combine(gpu_logreg_step_accum(NULL, '{}', 1, 3),
 SELECT bool_and(gpu_logreg_step_accum(s, '{18, -8, 0.035}', 1, 2, 3)::text <> s::text) AS added FROM step_parts;
 SELECT bool_and(p.s::text = b.s) AS unchanged FROM step_parts p JOIN step_parts_before b USING (cyl);
 
--- what cannot be
+-- invalid arguments
 SELECT gpu_logreg_step_agg(ARRAY[wt], am, wt) FROM mtcars;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_step_agg(CASE WHEN wt > 3 THEN '{1,NULL}' ELSE '{1,0}' END::float8[], am, wt) FROM mtcars;
@@ -192,8 +192,8 @@ SELECT '{"version":1,"features":-1,"skipped":0,"intercept":2,"beta":[],"head":[]
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]} x'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
--- a good state, with one thing changed: cut short, a wrong count, a NaN, half a row, more ones than rows, a negative
--- deviance, a negative square, an unknown beta
+-- a valid state with one change: cut short, a wrong count, a NaN, half a row, more ones than rows, a negative deviance,
+-- a negative square, an unknown beta
 CREATE TEMP TABLE good AS SELECT gpu_logreg_step_agg('{}', y, x)::text AS s
 FROM (VALUES (1, 3), (0, 5), (1, 8)) AS t(y, x);
 CREATE FUNCTION state_of(what text) RETURNS text
@@ -208,14 +208,14 @@ SELECT state_of(regexp_replace(s, ',2\],"gram', ',4],"gram')) AS ones,
        state_of(replace(s, '"beta":[0,', '"beta":[Infinity,')) AS beta,
        state_of(replace(s, '"beta":[0,', '"beta":[0,0,')) AS longer,
        state_of(replace(s, '"gram":[3', '"gram":[null')) AS gram FROM good;
--- products that no rows can give, which would leave float8's range where two states of them are merged
+-- products that no rows can give, which would exceed float8's range when two such states are merged
 SELECT state_of(regexp_replace(s, '"gram":\[([^,]*,[^,]*,[^,]*),[^,]*', '"gram":[\1,1e300')) AS product,
     state_of(regexp_replace(s, ',[^,]*\]\}$', ',1e300]}')) AS second_half FROM good;
 DROP TABLE step_parts, step_parts_before;
 DROP FUNCTION newton, state_of;
 
--- what gpu_logreg_fit asks of its query's rows, and the sums, have a text as well: parts of a pass may be taken
--- anywhere
+-- the requests that gpu_logreg_fit makes of its query's rows, and their sums, have a text as well, so that parts of a
+-- pass can be computed anywhere
 \set pass '{"version":1,"features":1,"skipped":0,"pass":1,"faces":0,"changed":1,"rows":0,"workers":0,"relative":[0],'
 \set pass :pass '"request":[0.5,0.25,0,0,0.25,0,0,1,2],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,0,0,0,0,0,0,0]}'
 SELECT :'pass'::gpu_logreg_step::text = :'pass' AS same;
@@ -233,7 +233,7 @@ SELECT gpu_logreg_step_accum(:'pass', '{}', true, 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_step_send(:'pass');
 \echo :LAST_ERROR_SQLSTATE
--- a basis of features that there are, a face to look for, no more than the text has
+-- changed texts: a basis of features that don't exist, a face in a pass without one, more numbers than announced
 SELECT replace(:'pass', '0.25,0,0,1,2]', '0.25,0,1,1,2]')::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
 SELECT replace(:'pass', '"pass":1', '"pass":3')::gpu_logreg_step;

@@ -1,11 +1,11 @@
--- Rows dealt to several sinks that stand in for several GPUs (gpureg.debug_sinks): the same models as of one, whether
--- the session's process reads the rows or they come through the ring. What goes to a device service is dealt by that.
+-- Rows dealt to several sinks that stand in for several GPUs (gpureg.debug_sinks): models must be those of one sink,
+-- whether the session's process reads the rows or they come through the ring. A device service deals its own rows.
 SET gpureg.enable_service = off;
 SET jit = off;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
--- the wide rows are some blocks for each sink, the others less than one for some
+-- the wide rows are several blocks per sink, the others less than one for some sinks
 CREATE TABLE many_rows AS SELECT i, sin(i) + i % 5 + 1e6 AS y, (i * 7 + i / 3) % 5 < 2 AS won, i % 11 > i % 7 AS often,
     (i * 13 % 17) / 4 AS counted, (i % 3 + 1) / 2.0::float8 AS weight, i % 4 AS times, cos(i * 1.7) / 8 AS base,
     i % 1009 / 500.0::float8 AS a, cos(i * 0.7) AS b, sin(i * 0.3)::real AS c, 1e9 + i % 13 AS far,
@@ -39,7 +39,7 @@ INSERT INTO many_calls VALUES
     ('gamma', $$gpu_glm_fit('SELECT counted + 1, a, b FROM many_rows', 'gamma', 'log')$$),
     ('negative binomial', $$gpu_glm_fit('SELECT times * six, a FROM many_rows', 'negative binomial')$$);
 
--- A fit, and where the rows were
+-- A fit, and where its rows were
 CREATE FUNCTION many_fit(call text, sinks int, ring boolean, OUT m gpu_model, OUT device text)
 LANGUAGE plpgsql SET gpureg.debug_sinks = 0 SET gpureg.debug_ring = off SET gpureg.enable_scan = off
     SET max_parallel_workers_per_gather = 0 SET client_min_messages = error AS $$
@@ -58,8 +58,7 @@ SELECT sinks, count(*) FILTER (WHERE ring) AS ring, count(*) FILTER (WHERE NOT r
     bool_and(device ~ CASE sinks WHEN 0 THEN '^(cpu|gpu [^,]*)$' ELSE '^(cpu|gpu .*), ' || sinks || ' sinks$' END)
     AS dealt
 FROM many_models GROUP BY sinks ORDER BY sinks;
--- Estimates and standard errors, against those of one sink by the same way. An estimate is known to some share of its
--- standard error.
+-- Estimates and standard errors against those of one sink by the same way; estimates relative to their standard errors.
 CREATE TABLE many_errors AS
 SELECT g.name, g.ring, g.sinks, e.estimates, e.std_errors,
     relative_difference(ARRAY[(g.m).deviance], ARRAY[(w.m).deviance]) AS deviance,
@@ -74,13 +73,13 @@ WHERE g.sinks > 0 AND w.sinks = 0;
 SELECT name, count(*) AS fits, max(estimates) < 1e-12 AS estimates, max(std_errors) < 1e-12 AS std_errors,
     max(deviance) < 1e-12 AS deviance, bool_and(same) AS same
 FROM many_errors GROUP BY name ORDER BY min(array_position(ARRAY(SELECT m.name FROM many_calls m), name));
--- rows that have no room in all sinks together go where they would without
+-- rows that don't fit all sinks together go where they would without them
 SET gpureg.ring_size = '1MB';
 SELECT ring, relative_difference((f).m.coef, (w.m).coef) < 1e-12 AS same
 FROM many_models w, LATERAL (SELECT many_fit(call, 3, ring) AS f FROM many_calls c WHERE c.name = w.name OFFSET 0) s
 WHERE name = 'logistic' AND sinks = 0 ORDER BY ring;
 RESET gpureg.ring_size;
--- what a row is blamed for, here or in a worker
+-- messages about bad rows, in the session and in a worker
 \set SHOW_CONTEXT never
 SELECT many_fit($$gpu_ols_fit('SELECT CASE WHEN i < 11000 THEN y ELSE ''NaN'' END, x FROM many_rows')$$, 3, true);
 SELECT many_fit($$gpu_logreg_fit('SELECT i / 11000 * 2, x FROM many_rows')$$, 3, false);

@@ -1,4 +1,4 @@
--- gpu_margins. Reference values are of 60 digits, with derivatives by hand: test/data/margins_reference.py; R's:
+-- gpu_margins against values of 60 digits, with derivatives by hand: test/data/margins_reference.py; R's are in
 -- test/data/margins_reference.R.
 \set VERBOSITY default
 CREATE TABLE margins_fits (model text, term text, estimate numeric, std_error numeric);
@@ -42,12 +42,12 @@ FROM (SELECT 'linear', 'mpg ~ wt + hp', 'gaussian', 'identity', 'SELECT * FROM m
         family, link, query, weights, offsets, averages);
 CREATE TABLE margins_got AS SELECT model, g.*, (m).df_inference FROM margins_models,
     gpu_margins(m, query, weights => averages, offsets => offsets) g;
--- every effect of every model; those of glm_rows are the elements of x
+-- every effect of every model; effects of glm_rows are those of the elements of x
 SELECT model, count(*) AS n, bool_and(digits(g.estimate, f.estimate) >= 12) AS estimate,
     bool_and(digits(g.std_error, f.std_error) >= 12) AS std_error
 FROM margins_fits f FULL JOIN (SELECT model, regexp_replace(term, '^x\[(\d)\]$', 'x\1') AS term, estimate, std_error
     FROM margins_got) g USING (model, term) GROUP BY model ORDER BY model COLLATE "C";
--- the terms in the order of the query's columns; tests and limits
+-- terms are in the order of the query's columns; tests and limits
 SELECT model, array_agg(term ORDER BY position) FROM (SELECT model, term, position FROM margins_models, ROWS
     FROM (gpu_margins(m, query, weights => averages, offsets => offsets)) WITH ORDINALITY AS g(term, estimate,
     std_error, statistic, p_value, conf_low, conf_high, position)
@@ -60,12 +60,12 @@ SELECT bool_and(statistic = estimate / std_error) AS statistic,
 FROM margins_got GROUP BY df_inference = 'Infinity' ORDER BY t;
 SELECT bool_and(abs(((conf_high - conf_low) / (2 * gpu_qt(0.9, (m).df_inference) * std_error)) - 1) < 1e-12) AS level
 FROM margins_models, gpu_margins(m, query, 0.8, averages, offsets);
--- of a linear model whose features are its columns, they are the coefficients
+-- for a linear model whose features are its columns, effects are the coefficients
 SELECT bool_and(t.estimate = g.estimate AND abs(t.std_error / g.std_error - 1) < 1e-14
     AND t.p_value = g.p_value) AS same, count(*)
 FROM gpu_ols_fit('SELECT mpg, wt, hp, qsec FROM mtcars') m, gpu_tidy(m) t
 JOIN gpu_margins(m, 'SELECT * FROM mtcars') g USING (term);
--- weights as many rows, fractions of them as the whole; rows that say nothing
+-- weights count like rows, fractions of weights like the whole; rows without weight
 SELECT bool_and(abs(a.estimate / b.estimate - 1) < 1e-13 AND abs(a.std_error / b.std_error - 1) < 1e-13) AS repeated,
     bool_and(abs(a.estimate / c.estimate - 1) < 1e-13 AND abs(a.std_error / c.std_error - 1) < 1e-13) AS scaled
 FROM margins_models, gpu_margins(m, 'SELECT * FROM mtcars, generate_series(1, carb::int)') a,
@@ -77,7 +77,7 @@ SELECT bool_and(a = b) AS same, count(*) FROM margins_models, LATERAL (SELECT ar
     FROM gpu_margins(m, query) g) a, LATERAL (SELECT array_agg(g) AS b
     FROM gpu_margins(m, format('SELECT * FROM (%s) t UNION ALL SELECT (jsonb_populate_record(NULL::mtcars, ''{}'')).*',
     query)) g) b WHERE query = 'SELECT * FROM mtcars';
--- what the others of the query's columns are doesn't matter, nor their order, nor numeric and integer types
+-- neither further columns of the query matter, nor their order, nor numeric and integer types
 SELECT count(DISTINCT e) AS one, count(*) FROM margins_models,
     LATERAL (VALUES ('SELECT * FROM mtcars'),
     ('SELECT now(), hp::int, NULL::point AS p, wt, ''x'' AS "nobody''s"  FROM mtcars'),
@@ -95,7 +95,7 @@ SELECT g.term FROM gpu_logreg_fit('SELECT am, ARRAY[wt, hp] AS v FROM mtcars') m
 SELECT bool_and(a.estimate = b.estimate) AS same FROM gpu_logreg_fit('SELECT am, ARRAY[wt, hp] AS v FROM mtcars') m,
     gpu_margins(m, 'SELECT ARRAY[wt, hp] AS v FROM mtcars') a
 JOIN gpu_margins(m, 'SELECT wt AS "v[1]", hp AS "v[2]" FROM mtcars') b USING (term);
--- texts and enums; a level that no row of the average has is compared all the same
+-- texts and enums; a level that no row of the query has is compared all the same
 SELECT g.term, g.estimate IS NOT NULL AS known FROM gpu_ols_fit('SELECT ln(price) AS lp, carat, cut FROM diamonds') m,
     gpu_margins(m, 'SELECT carat, cut FROM diamonds WHERE cut = ''Ideal'' LIMIT 10') g;
 SELECT bool_and(g.estimate = t.estimate AND abs(g.std_error / t.std_error - 1) < 1e-13) AS coefficients
@@ -107,10 +107,10 @@ FROM gpu_ols_fit('SELECT mpg, (ARRAY[''small'', ''large'']::size[])[1 + (wt > 3)
     gpu_margins(m, 'SELECT (ARRAY[''small'', ''large'']::size[])[1 + (wt > 3)::int] AS size FROM mtcars') g;
 SELECT round((avg(mpg) FILTER (WHERE wt > 3) - avg(mpg) FILTER (WHERE NOT wt > 3))::numeric, 9) AS difference
 FROM mtcars;
--- a column that is named by its expression
+-- a column named by its expression
 SELECT g.term, g.estimate IS NOT NULL AS known FROM gpu_ols_fit('SELECT mpg, wt > 3, wt FROM mtcars') m,
     gpu_margins(m, 'SELECT wt > 3, wt FROM mtcars') g;
--- differences that are small beside the means, of means near 1 or 0
+-- differences that are small beside the means, with means near 1 or 0
 CREATE FUNCTION made(family text DEFAULT 'gaussian', link text DEFAULT 'identity', coef float8[] DEFAULT '{1,2}',
     vcov float8[] DEFAULT '{{4,0},{0,1}}', terms text[] DEFAULT '{(intercept),a}',
                      dispersion float8 DEFAULT 1, df float8 DEFAULT 'Infinity', theta float8 DEFAULT NULL,
@@ -133,7 +133,7 @@ FROM (VALUES ('binomial', 'logit', 30), ('binomial', 'logit', -700), ('binomial'
     gpu_margins(made(family, link, ARRAY[e, 1e-6]), 'SELECT true AS a') g;
 SELECT abs(estimate / (gpu_pnorm(-8) - gpu_pnorm(-9)) - 1) < 1e-13 AS probit
 FROM gpu_margins(made('binomial', 'probit', '{8,1}'), 'SELECT true AS a');
--- slopes that cancel over the rows: of a^2 about 0, the average is the coefficient times what is left
+-- slopes that cancel over the rows: with a^2 about 0, the average is the coefficient times the mean
 SELECT round(estimate::numeric, 20) AS estimate
 FROM gpu_margins(made(coef => '{0,0,1}', vcov => '{{1,0,0},{0,1,0},{0,0,1}}', terms => '{(intercept),a,a^2}',
     design => '1 "" 1 n "a" 1 1 p 0 2'), 'SELECT a FROM (VALUES (1e15::float8), (-1e15), (0.5)) v(a)');
@@ -145,10 +145,10 @@ SELECT term, estimate, std_error, round(conf_low::numeric, 4) AS low FROM gpu_ma
 SELECT term, round(estimate::numeric, 9) AS estimate, round(std_error::numeric, 9) AS std_error
 FROM gpu_margins(made('poisson', 'log'), 'SELECT 0 AS a');
 SELECT round((2 * exp(1))::numeric, 9) AS estimate, round((exp(1) * sqrt(4 * 4 + 1))::numeric, 9) AS std_error;
--- an offset is a part of the predictor
+-- an offset is part of the predictor
 SELECT abs(g.estimate / (2 * exp(1.5)) - 1) < 1e-15 AS offsets
 FROM gpu_margins(made('poisson', 'log'), 'SELECT 0 AS a, 0.5 AS o', offsets => 'o') g;
--- NULL coefficients have no part; what they alone would make is NULL. Without covariances or degrees of freedom
+-- NULL coefficients are ignored; an effect that depends only on them is NULL. No covariances or degrees of freedom
 SELECT what, g.* FROM (VALUES (1, 'aliased', made(coef => '{1,NULL}', vcov => '{{4,NULL},{NULL,NULL}}')),
     (2, 'no vcov', made(vcov => NULL)), (3, 'df 0', made(df => 0)), (4, 'negative', made(vcov => '{{4,0},{0,-1}}')),
     (5, 'NaN', made(vcov => '{{4,0},{0,NaN}}')), (6, 'exact', made(vcov => '{{0,0},{0,0}}'))) v(k, what, m),
@@ -156,14 +156,14 @@ SELECT what, g.* FROM (VALUES (1, 'aliased', made(coef => '{1,NULL}', vcov => '{
 SELECT g.term, g.estimate IS NULL AS aliased, g.std_error IS NULL AS no_error
 FROM gpu_ols_fit('SELECT mpg, wt, hp, 2 * wt AS twice FROM mtcars') m,
     gpu_margins(m, 'SELECT wt, hp, 2 * wt AS twice FROM mtcars') g;
--- infinite coefficients: what arithmetic gives
+-- infinite coefficients follow arithmetic
 SELECT link, a, g.estimate, g.std_error FROM (VALUES ('gaussian', 'identity', 1), ('binomial', 'logit', 0),
     ('binomial', 'logit', 1)) v(family, link, a), gpu_margins(made(family, link, '{1,Infinity}'),
     format('SELECT %s AS a', a)) g;
 SELECT g.estimate, g.std_error > 0 AS error
 FROM gpu_margins(made('binomial', 'logit', '{0,Infinity}', separated => '{}'), 'SELECT true AS a') g;
--- separated data: what the separating level makes is known, its error isn't; of the others it is. Of a separating
--- number neither is.
+-- separated data: the separating level has an effect without an error; other effects have both. A separating number has
+-- neither.
 SET client_min_messages = error;
 SELECT g.term, round(g.estimate::numeric, 6) AS estimate, g.std_error > 0 AS error
 FROM gpu_logreg_fit('SELECT y, x, g FROM (VALUES (0, 1, ''a''), (1, 2, ''a''), (0, 3, ''a''), (1, 4, ''a''), (1, 2, '
@@ -174,7 +174,7 @@ FROM gpu_logreg_fit('SELECT y, x, z FROM (VALUES (0, 1, 0), (1, 2, 0), (0, 3, 0)
     'v(y, x, z)') m,
     gpu_margins(m, 'SELECT 2 AS x, 0 AS z') g WHERE term = 'z' OR estimate > 0;
 RESET client_min_messages;
--- an intercept alone has no effects; of a NULL model there are none
+-- an intercept alone has no effects; a NULL model has none
 SELECT count(*) FROM gpu_margins(gpu_ols_fit('SELECT mpg FROM mtcars'), 'SELECT 1');
 SELECT count(*) FROM gpu_margins(NULL, 'nonsense');
 -- out of range
@@ -186,7 +186,7 @@ SELECT * FROM gpu_margins(made(coef => '{0,1,1}', vcov => '{{1,0,0},{0,1,0},{0,0
     design => '1 "" 1 n "a" 1 1 p 0 2'), 'SELECT 1e200::float8 AS a');
 SELECT * FROM gpu_margins(made('gaussian', 'log', '{1,1}', '{{1,0},{0,1e300}}'), 'SELECT 600 AS a');
 \echo :LAST_ERROR_SQLSTATE
--- the rows
+-- invalid rows
 SELECT * FROM gpu_margins(made(), 'SELECT 1 AS a WHERE false');
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM gpu_margins(made(), 'SELECT NULL::int AS a FROM generate_series(1, 3)');
@@ -201,7 +201,7 @@ SELECT * FROM gpu_margins(made(), 'SELECT 1 AS a, ''Infinity''::real AS o', offs
 \echo :LAST_ERROR_SQLSTATE
 SELECT g.* FROM margins_models, gpu_margins(m, 'SELECT 3 AS wt, 5 AS cyl, 17 AS qsec') g WHERE model = 'factor';
 \echo :LAST_ERROR_SQLSTATE
--- the columns
+-- invalid columns
 SELECT * FROM gpu_margins(made(), 'SELECT 1 AS b');
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM gpu_margins(made(), 'SELECT 1 AS a, 2 AS a');
@@ -229,7 +229,7 @@ SELECT * FROM gpu_margins(made(), 'SELECT 1 AS a', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM gpu_margins(made(), 'SELECT 1 AS a, ''x'' AS o', offsets => 'o');
 \echo :LAST_ERROR_SQLSTATE
--- the other arguments, and the query
+-- invalid other arguments, and queries
 SELECT * FROM gpu_margins(made(), NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM gpu_margins(made(), 'SELECT 1 AS a', NULL);
@@ -244,7 +244,7 @@ SELECT * FROM gpu_margins(made(), 'SELECT $1 AS a');
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM gpu_margins(made(), 'SELECT 1 / (a - 1) AS a FROM generate_series(1, 3) a');
 \echo :LAST_ERROR_SQLSTATE
--- models that are none
+-- invalid models
 DO $$
 DECLARE
     m gpu_model;
@@ -270,19 +270,19 @@ $$;
 SELECT gpu_margins(made(coef => array_fill(1::float8, ARRAY[10001]), vcov => NULL,
     terms => (SELECT array_agg('t' || i) FROM generate_series(1, 10001) i)), 'SELECT 1 AS a');
 \echo :LAST_ERROR_SQLSTATE
--- a column of the design that nothing is made of has no effect; powers about a center are for rows
+-- a column of the design without a feature has no effect; powers about a center are for rows
 SELECT g.term, g.estimate FROM gpu_margins(made(design => '1 "" 2 n "a" f "b" 2 "x" "y" 1 1 n 0'),
     'SELECT 1 AS a, ''x''::text AS b') g;
 SELECT g.term, g.estimate FROM gpu_margins(made(design => '1 "" 1 n "a" 1 1 q 0 1 3ff0000000000000'),
     'SELECT 1 AS a') g;
--- several in one statement, each with its own model; within itself
+-- several calls in one statement, each with its own model; nested calls
 SELECT count(*), count(DISTINCT g.estimate) FROM margins_models,
     gpu_margins(m, query, weights => averages, offsets => offsets) g WHERE model LIKE 'infert%';
 CREATE FUNCTION within(n int) RETURNS float8
 LANGUAGE sql AS $$ SELECT estimate FROM gpu_margins(made('poisson', 'log'), CASE WHEN n = 0 THEN 'SELECT 0 AS a'
     ELSE format('SELECT within(%s) / 100 AS a', n - 1) END) $$;
 SELECT round(within(3)::numeric, 9) AS within;
--- functions of the query's that change what it reads, and settings
+-- functions of the query that change the tables it reads, and settings
 CREATE TABLE changing AS SELECT i AS a FROM generate_series(1, 5) i;
 CREATE FUNCTION change() RETURNS boolean
 LANGUAGE plpgsql AS $$ BEGIN SET search_path = nowhere; DROP TABLE public.changing; RETURN true; END $$;
@@ -295,7 +295,7 @@ LANGUAGE plpgsql IMMUTABLE
 BEGIN;
 SELECT estimate FROM gpu_margins(made(), 'SELECT a FROM changing WHERE change()');
 ROLLBACK;
--- as a role that owns nothing: a table that it may not read; row-level security
+-- a role that owns nothing: a table that it may not read; row-level security
 CREATE ROLE margins_nobody;
 SET ROLE margins_nobody;
 SELECT * FROM gpu_margins(made(), 'SELECT a FROM changing');

@@ -1,5 +1,5 @@
--- What must not change doesn't: a fit to other rows that say the same gives the same, of every family. Each way of
--- saying it is a pair of queries, with what takes the one's coefficients to the other's.
+-- Equivalent rows must give equivalent fits, for every family. Each equivalence is a pair of queries, with the change
+-- from one's coefficients to the other's.
 CREATE TEMP TABLE said AS
 SELECT i, a, b, c, a * 3 + b * 4 AS r1, a * 4 - b * 3 AS r2, 1 + i % 3 AS f, (i % 4)::float8 AS w,
        ((i * 7919) % 101) / 10.0::float8 AS gaussian, ((i * 31) % 7 < 3)::int::float8 AS binomial,
@@ -44,7 +44,7 @@ FROM ways, unnest('{gaussian,binomial,poisson,gamma}'::text[]) name,
      LATERAL (SELECT CASE name WHEN 'gamma' THEN ', link => ''log''' ELSE '' END) l(link_of),
      LATERAL fit_to(name, one, one_options || link_of) a, LATERAL fit_to(name, other, other_options || link_of) b
 ORDER BY way COLLATE "C", name;
--- powers of two are exact: so are coefficients, of least squares
+-- powers of two are exact, so least squares coefficients are, too
 SELECT gpu_ols_coef(gpu_ols_stats_agg(gaussian * 2::float8 ^ 40, a * 2::float8 ^ 30, b, c * 2::float8 ^ -50), true) =
        (SELECT ARRAY[m[1] * 2::float8 ^ 40, m[2] * 2::float8 ^ 10, m[3] * 2::float8 ^ 40, m[4] * 2::float8 ^ 90]
         FROM (SELECT gpu_ols_coef(gpu_ols_stats_agg(gaussian, a, b, c), true) FROM said) t(m)) AS bits FROM said;

@@ -1,6 +1,6 @@
 -- gpu_tidy, gpu_glance, gpu_predict over a gpu_model.
 CREATE TEMP TABLE m AS SELECT gpu_ols_fit('SELECT mpg, wt, hp, qsec FROM mtcars') AS model;
--- against R 4.2: summary(lm(mpg ~ wt + hp + qsec, mtcars)), confint(), logLik(), AIC(), BIC()
+-- R 4.2's summary(lm(mpg ~ wt + hp + qsec, mtcars)), confint(), logLik(), AIC(), BIC()
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error,
     round(statistic::numeric, 5) AS statistic,
        round(p_value::numeric, 10) AS p_value, round(conf_low::numeric, 6) AS conf_low,
@@ -20,7 +20,7 @@ SELECT round(r_squared::numeric, 9) AS r_squared, round(adj_r_squared::numeric, 
        round(f_statistic::numeric, 7) AS f_statistic, round(f_p_value::numeric, 17) AS f_p_value,
        round(log_lik::numeric, 9) AS log_lik, df_residual
 FROM gpu_glance(gpu_ols_fit('SELECT mpg, wt, hp FROM mtcars', intercept => false));
--- another confidence level is nested in this one; exponentiate turns estimates and limits alone
+-- limits of another confidence level are inside these; exponentiate changes only estimates and limits
 SELECT bool_and(a.conf_low < b.conf_low AND b.conf_high < a.conf_high AND a.estimate = b.estimate) AS nested
 FROM m, gpu_tidy(model, 0.99) a JOIN m m2 ON true, gpu_tidy(m2.model, 0.5) b WHERE a.term = b.term;
 SELECT bool_and(abs(e.estimate - exp(t.estimate)) <= 1e-14 * e.estimate AND e.std_error = t.std_error
@@ -57,7 +57,7 @@ SELECT r_squared, sigma, f_statistic, f_p_value, deviance
 FROM gpu_glance(gpu_ols_fit('SELECT 1 + 2 * i, i FROM generate_series(1, 100) i'));
 SELECT term, estimate, std_error, statistic, p_value
 FROM gpu_tidy(gpu_ols_fit('SELECT 1 + 2 * i, i FROM generate_series(1, 100) i'));
--- p-values deep in the tail: one below float8's range, and one far below what 1 - P would leave
+-- p-values deep in the tail: one below float8's range, and one far below the rounding of 1 - P
 WITH f AS (SELECT * FROM gpu_tidy(gpu_ols_fit('SELECT i + 0.2 * (i % 2), i FROM generate_series(1, 3000) i'))
     WHERE term = 'i')
 SELECT statistic > 1e5 AS large, p_value = 0 AS underflows FROM f;
@@ -69,7 +69,7 @@ CREATE TABLE models AS SELECT 'mtcars' AS name, model FROM m;
 SELECT s.model::text::gpu_model = m.model AS same FROM models s, m;
 SELECT count(*) FROM models, gpu_tidy(model);
 DROP TABLE models;
--- what isn't a model, or not these arguments
+-- invalid models and arguments
 SELECT * FROM gpu_tidy(ROW('ols', '{a,b}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE

@@ -1,19 +1,18 @@
--- The negative binomial family without theta, which is estimated then: MASS's glm.nb. glm.sql has its digits.
+-- The negative binomial family with an estimated theta, like MASS's glm.nb. glm.sql checks its digits.
 \pset format unaligned
 \pset tuples_only on
 \set SHOW_CONTEXT never
 CREATE TABLE negbin_rows (dataset text, y float8, weight float8, frequency float8, base float8, x float8[]);
 \copy negbin_rows FROM 'test/data/glm_rows.csv' WITH (FORMAT csv, HEADER)
 DELETE FROM negbin_rows WHERE dataset <> 'quine';
--- as MASS prints it: summary(glm.nb(Days ~ Sex + Age + Eth + Lrn, quine)), but for the call, residuals and the number
--- of iterations
+-- R's summary(glm.nb(Days ~ Sex + Age + Eth + Lrn, quine)), without the call, residuals and the number of iterations
 SELECT regexp_replace(gpu_summary(gpu_glm_fit('SELECT y, x[1] AS sex_m, x[2] AS age_f1, x[3] AS age_f2, x[4] AS '
     'age_f3, x[5], x[6] FROM negbin_rows', 'negative binomial')),
                       'iterations: \d+', 'iterations: ...');
 CREATE TABLE negbin_models AS
 SELECT gpu_glm_fit('SELECT y, x FROM negbin_rows', 'negative binomial') AS m,
     gpu_glm_fit('SELECT y, x[1:5] FROM negbin_rows', 'negative binomial') AS smaller;
--- the fit at that theta is the same, but that theta is no parameter of it
+-- the fit at the estimated theta is the same, except that theta is no parameter of it
 SELECT bool_and(abs(a.estimate / b.estimate - 1) < 1e-12 AND abs(a.std_error / b.std_error - 1) < 1e-12
     AND abs(a.p_value / b.p_value - 1) < 1e-10) AS same
 FROM negbin_models, gpu_tidy(m) a
@@ -25,17 +24,17 @@ SELECT abs(a.log_lik / b.log_lik - 1) < 1e-14 AS log_lik, abs(a.aic - b.aic - 2)
 FROM negbin_models, gpu_glance(m) a,
     gpu_glance((SELECT gpu_glm_fit('SELECT y, x FROM negbin_rows', 'negative binomial', theta => (m).theta)
     FROM negbin_models)) b;
--- the method tells theta's error; the model is a value like others
+-- the method contains theta's error; the model can be stored
 SELECT (m).method ~ '^glm \(theta error = 0\.1610356617149\d+\)$' AS method,
     gpu_glance(m::text::gpu_model) = gpu_glance(m) AS same FROM negbin_models;
--- MASS's anova: the likelihood ratio of models each with a theta of its own
+-- MASS's anova: the likelihood ratio of models that each have their own theta
 SELECT df, abs(statistic - 2 * ((m).log_lik - (smaller).log_lik)) < 1e-9 AS ratio, test FROM negbin_models,
     gpu_anova(smaller, m) WHERE model = 2;
 SELECT abs(gpu_predict(m, ARRAY[1, 0, 0, 1, 0, 1]) / exp((m).coef[1] + (m).coef[2] + (m).coef[5] + (m).coef[7]) - 1)
     < 1e-14 AS predicted, p.std_error > 0 AS error, gpu_leverage(m, ARRAY[1, 0, 0, 1, 0, 1]) BETWEEN 0.01
     AND 0.2 AS leverage
 FROM negbin_models, gpu_predict_interval(m, 'confidence', 0.95, ARRAY[1, 0, 0, 1, 0, 1]) p;
--- theta is where the likelihood of fits at a given theta is highest, with every link, without an intercept, with a
+-- the estimated theta maximises the likelihood of fits at given thetas, with every link, without an intercept, with a
 -- penalty, with robust covariances
 CREATE TABLE negbin_counts AS SELECT floor((1 + x) ^ 2 * (1 + (i * 7 % 11) / 3.0) / 2) AS y, x, o
 FROM (SELECT i, (i * 37 % 101) / 50.0 AS x, (i % 3) / 4.0 AS o FROM generate_series(1, 500) i) t;
@@ -76,7 +75,7 @@ SELECT gpu_predict(m, 0.5) = exp((m).coef[1] + 0.5 * (m).coef[2]) AS predicted,
 FROM negbin_limit, gpu_predict_interval(m, 'confidence', 0.95, 0.5) i,
     gpu_predict_interval(p, 'confidence', 0.95, 0.5) j;
 SELECT regexp_replace(split_part(gpu_summary(m), 'AIC', 2), '^.*Number of iterations: \d+', '...') FROM negbin_limit;
--- all counts the same; one row; a group of zeros, whose term runs off; too few iterations
+-- equal counts; one row; a group of zeros, whose term is infinite; too few iterations
 SELECT m.theta, m.converged FROM gpu_glm_fit('SELECT 3 AS y, x FROM negbin_poisson', 'negative binomial') m;
 SELECT m.theta, m.coef[1] = ln(7.0::float8) AS coef FROM gpu_glm_fit('SELECT 7 AS y', 'negative binomial') m;
 SELECT m.separated, m.converged, m.theta BETWEEN 1 AND 100 AS theta, abs(m.log_lik / n.log_lik - 1) < 1e-12 AS log_lik,
@@ -86,12 +85,12 @@ FROM gpu_glm_fit('SELECT y, x, false AS g FROM negbin_counts UNION ALL SELECT 0,
      gpu_glm_fit('SELECT y, x FROM negbin_counts', 'negative binomial') n;
 SELECT i, m.converged, m.theta > 0 AS theta, m.log_lik < 0 AS log_lik FROM (VALUES (2), (5)) v(i),
     gpu_glm_fit('SELECT y, x FROM negbin_counts', 'negative binomial', max_iter => i) m;
--- what fails with a given theta fails without
+-- errors of fits with a given theta occur without one, too
 SELECT gpu_glm_fit('SELECT 0 AS y, x FROM negbin_counts', 'negative binomial');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT -y, x FROM negbin_counts', 'negative binomial');
 \echo :LAST_ERROR_SQLSTATE
--- models that no function made
+-- models made by hand
 CREATE FUNCTION negbin_made(method text, family text, theta float8) RETURNS gpu_model LANGUAGE sql AS $$
     SELECT ROW(method, '{(intercept),a}', '{1,2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, -9, family, 'log',
         theta, NULL, NULL, NULL, NULL)::gpu_model
@@ -113,7 +112,7 @@ BEGIN
 END $$;
 SELECT * FROM gpu_glance(negbin_made('glm (theta error = 1)', 'poisson', NULL));
 \echo :LAST_ERROR_SQLSTATE
--- a pass over theta is of the negative binomial family alone
+-- a pass over theta requires the negative binomial family
 CREATE FUNCTION negbin_pass(family int, theta float8) RETURNS gpu_logreg_step LANGUAGE sql AS $$
     SELECT format('{"version":1,"features":1,"skipped":0,"pass":0,"roles":32,"family":%s,"link":4,"faces":0,'
         '"changed":0,"rows":0,"workers":0,"relative":[0],"theta":[%s],"request":[0,0,0,0,0,0],"sums":[%s]}',

@@ -10,7 +10,7 @@ LATERAL (
     SELECT 'query', gpu_ols_fit(format('SELECT y, x FROM nist_rows WHERE dataset = %L', d.dataset), d.intercept)
 ) f;
 
--- One row for each certified number: what was computed, and how many of its digits are right.
+-- One row per certified number: the computed one, and how many of its digits are right.
 CREATE VIEW nist_digits AS
 WITH models AS MATERIALIZED (SELECT * FROM nist_models),
 arrays AS (
@@ -37,11 +37,11 @@ SELECT dataset, form, stat, c.estimate, digits(c.estimate, n.estimate) AS estima
 FROM computed c JOIN nist_certified n USING (dataset, stat);
 
 CREATE TABLE nist_result AS SELECT * FROM nist_digits;
--- every certified number was met, in every form
+-- every certified number occurs, in every form
 SELECT form, count(*), count(DISTINCT dataset) AS datasets FROM nist_result GROUP BY form ORDER BY form;
 SELECT n.dataset, n.stat FROM nist_certified n WHERE NOT EXISTS
     (SELECT FROM nist_result r WHERE (r.dataset, r.stat, r.form) = (n.dataset, n.stat, 'query'));
--- 13 digits of everything, but for filip, whose powers rounded to float8 leave 7.9
+-- 13 digits of everything, except filip's, whose powers rounded to float8 leave 7.9
 SELECT dataset, form,
        min(estimate_digits) FILTER (WHERE stat LIKE 'B%') >= CASE dataset WHEN 'filip' THEN 7.5
            ELSE 13 END AS coefficients,

@@ -1,6 +1,5 @@
--- Models remember which columns were offsets and weights, and whatever predicts by a model uses the offset: by name, as
--- the last value, or with an error that says how to pass it. Reference values are R's
--- (test/data/offset_predict_reference.R).
+-- Models record which columns were offsets and weights, and all predictions use the offset: by name, as the last value,
+-- or with an error that says how to pass it. Reference values are R's (test/data/offset_predict_reference.R).
 CREATE TABLE claims (id int, claims float8, age float8, kind text, o float8, w float8, hit int);
 INSERT INTO claims SELECT id, claims, age, kind, ln(days), w, hit FROM (VALUES
     (1, 3, 2, 'a', 30, 1, 0), (2, 0, 5, 'b', 10, 2, 0), (3, 7, 3, 'a', 60, 1, 1), (4, 12, 8, 'c', 90, 1, 1),
@@ -21,7 +20,7 @@ SELECT fit, (m).design FROM offset_fits;
 -- The offset of a row in that fit
 CREATE FUNCTION offset_of(fit text, c claims) RETURNS float8 LANGUAGE sql AS
     $$SELECT (c).o - CASE fit WHEN 'logistic' THEN 4 ELSE 0 END$$;
--- Values by position, as an array, by name as a row and as an object; those that have a design may have more columns
+-- Values by position, as an array, and by name as a row and as an object; models with a design accept further columns
 CREATE VIEW offset_rows AS SELECT r.*, m, age, kind, offset_of(fit, c) AS o FROM offset_reference r
     JOIN claims c USING (id) JOIN offset_fits f USING (fit);
 CREATE FUNCTION agree(a float8, b float8) RETURNS boolean LANGUAGE sql AS
@@ -45,7 +44,7 @@ SELECT bool_and(agree(gpu_predict(m, age, kind, o), mean)) AS position,
     bool_and(agree(gpu_leverage(m, r), leverage)) AS leverage
 FROM offset_rows r WHERE fit = 'factors';
 
--- Average marginal effects use the query's column of that name, or the one that is named.
+-- Average marginal effects use the query's column of the offset's name, or the one given.
 SELECT fit, agree((SELECT estimate FROM gpu_margins(m, 'SELECT kind, age, o - ' ||
         CASE fit WHEN 'logistic' THEN 4 ELSE 0 END || ' AS o FROM claims') WHERE term = 'age'), effect) AS by_default,
     agree((SELECT estimate FROM gpu_margins(m, 'SELECT kind, age, 9 AS o, o - ' ||
@@ -56,7 +55,7 @@ SELECT * FROM offset_fits, gpu_margins(m, 'SELECT age, kind FROM claims') WHERE 
 SELECT * FROM offset_fits, gpu_margins(m, 'SELECT age, o, o FROM claims') WHERE fit = 'poisson';
 SELECT * FROM offset_fits, gpu_margins(m, 'SELECT age, kind AS o FROM claims') WHERE fit = 'poisson';
 
--- Without an offset there is no prediction, but an error that names it.
+-- Without an offset a prediction is an error that names it.
 SELECT gpu_predict(m, 2) FROM offset_fits WHERE fit = 'poisson';
 SELECT gpu_predict(m, 2, 3, 4) FROM offset_fits WHERE fit = 'poisson';
 SELECT gpu_predict(m) FROM offset_fits WHERE fit = 'poisson';
@@ -75,7 +74,7 @@ SELECT gpu_predict(m, '{"age": 2, "kind": "a", "o": "b"}'::jsonb) FROM offset_fi
 SELECT gpu_leverage(m, 2) FROM offset_fits WHERE fit = 'poisson';
 SELECT gpu_predict_interval(m, 'confidence', 0.95, 2) FROM offset_fits WHERE fit = 'poisson';
 
--- A NULL offset gives NULL, an infinite one a limit; models that differ in the name alone are told apart.
+-- A NULL offset gives NULL, an infinite one a limit; models that differ only in the offset's name are told apart.
 SELECT gpu_predict(m, 2, NULL::float8), gpu_predict(m, '{"age": 2, "o": null}'::jsonb),
     gpu_predict(m, 2, '-infinity'::float8), gpu_predict(m, 2, 'NaN'::float8) FROM offset_fits WHERE fit = 'poisson';
 SELECT gpu_predict(m, jsonb_build_object('age', 2, 'o', 3, 'p', 4, 'kind', 'a')) / gpu_predict(m, 2, 'a'::text, 3)
@@ -89,11 +88,11 @@ SELECT round((gpu_predict(m, 3, 3) - gpu_predict(m, r))::numeric, 12) AS same
 FROM gpu_glm_fit('SELECT claims, o FROM claims', 'poisson', formula => 'claims ~ o', offsets => 'o') m,
     (SELECT 3 AS o) r;
 
--- Other names of terms keep the roles.
+-- gpu_with_terms keeps the roles.
 SELECT (gpu_with_terms(m, '{(intercept),years}')).design, gpu_predict(gpu_with_terms(m, '{(intercept),years}'),
     '{"years": 2, "o": 1}'::jsonb) = gpu_predict(m, 2, 1) AS same FROM offset_fits WHERE fit = 'poisson';
 
--- What is remembered of weights and frequencies, and printed
+-- Recorded weights and frequencies, and their printed form
 SELECT (m).design, n FROM (VALUES (1, gpu_ols_fit('SELECT claims, age, w FROM claims', weights => 'w')),
     (2, gpu_ols_fit('SELECT claims, age, w FROM claims', frequencies => 'w')),
     (3, gpu_ols_fit('SELECT claims, age, w FROM claims', frequencies => 'w', vcov => 'HC1')),
@@ -108,7 +107,8 @@ SELECT gpu_summary(m) FROM offset_fits WHERE fit = 'factors' \g (format=unaligne
 SELECT gpu_summary(gpu_ols_fit('SELECT claims, age, w FROM claims', frequencies => 'w'))
 \g (format=unaligned tuples_only=on)
 
--- Models of 0.1.0 remember no offset: 0 is taken, as by 0.1.0. What is no record is an error wherever it is read.
+-- Models of 0.1.0 have no record of an offset: 0 is used, as 0.1.0 did. An invalid record is an error wherever it is
+-- read.
 CREATE FUNCTION with_design(m gpu_model, design text) RETURNS gpu_model LANGUAGE sql AS
     $$SELECT jsonb_populate_record(m, jsonb_build_object('design', design))$$;
 SELECT gpu_predict(with_design(m, ''), 2) / gpu_predict(m, 2, 0) AS same FROM offset_fits WHERE fit = 'poisson';

@@ -18,7 +18,7 @@ FROM (SELECT gpu_ols_agg(nullif(am, 1 - vs) = 1, wt, hp) AS m FROM mtcars) b,
      (SELECT gpu_ols_fit('SELECT nullif(am, 1 - vs) = 1, wt, hp FROM mtcars') AS m) f;
 SELECT gpu_ols_agg(NULL::boolean, wt) IS NULL AS only_skipped FROM mtcars;
 DROP DOMAIN verdict;
--- which form literals, NULL and other numbers take; boolean is not what y is taken for
+-- the form that literals, NULL and other numbers choose; they must not choose the one with a boolean y
 SELECT (gpu_ols_agg(NULL, x)) IS NULL AS null_y, (gpu_ols_agg(y, NULL)) IS NULL AS null_x,
        (gpu_ols_agg('2', x)).coef[1] AS literal, (gpu_ols_agg('2', k)).coef[1] AS literal_int,
        (gpu_ols_agg('2', n)).coef[1] AS literal_numeric,
@@ -44,7 +44,7 @@ SELECT (m).coef, (m).n, (m).n_skipped FROM (SELECT gpu_ols_agg(y, x1, x2) AS m F
 SELECT (m).coef, (m).n, (m).n_skipped FROM (SELECT gpu_ols_agg(y, VARIADIC x) AS m FROM (VALUES
     (1, NULL), (2, ARRAY[1, NULL]), (3, ARRAY[1, 1]), (5, ARRAY[2, 1]), (7, ARRAY[3, 2]), (NULL, '{1,2,3}')) AS t(y,
     x)) s;
--- nothing: NULL
+-- no rows: NULL
 SELECT gpu_ols_agg(y, x) IS NULL AS no_rows FROM (VALUES (1, 2)) AS t(x, y) WHERE x > 1;
 SELECT gpu_ols_agg(y, x) IS NULL AS only_skipped FROM (VALUES (1, NULL::int)) AS t(x, y);
 -- rank, degrees of freedom, NULL standard errors
@@ -77,7 +77,7 @@ SELECT count(*), bool_and(h.coef = s.coef) AS same, max(abs(h.coef[2] - (g % 7 -
        max(abs(h.coef[1] - (g + 1)) / g) < 1e-14 AS intercepts
 FROM by_hash h JOIN by_sort s USING (g);
 DROP TABLE groups;
--- window frames: a growing one goes on from row to row, a moving one is computed anew for each row
+-- window frames: a growing one continues from row to row, a moving one is computed for each row
 SELECT x, (gpu_ols_agg(y, x) OVER w).coef AS growing,
     (gpu_ols_agg(y, x) OVER (ORDER BY x ROWS 2 PRECEDING)).coef AS moving
 FROM (SELECT i AS x, i * i AS y FROM generate_series(1, 6) i) t WINDOW w AS (ORDER BY x);
@@ -85,7 +85,7 @@ SELECT bool_and((growing).coef = again.coef) AS growing_is_right FROM (
     SELECT x, gpu_ols_agg(y, x) OVER (ORDER BY x) AS growing
     FROM (SELECT i AS x, i * i AS y FROM generate_series(1, 100) i) t) g,
 LATERAL (SELECT (gpu_ols_agg(i * i, i)).coef FROM generate_series(1, g.x) i) again;
--- x as one array is the same; a NULL one is skipped
+-- x as one array gives the same; a NULL array is skipped
 SELECT bool_and(a = b) AS same, bool_and(c = d) AS same_boolean, count(*) FROM (
     SELECT gpu_ols_array_agg(mpg, ARRAY[wt, nullif(hp, 110)]) AS a, gpu_ols_agg(mpg, wt, nullif(hp, 110)) AS b,
            gpu_ols_array_agg(am = 1, ARRAY[wt, hp]) AS c, gpu_ols_agg(am = 1, wt, hp) AS d FROM mtcars GROUP BY cyl) t;
@@ -100,8 +100,8 @@ SELECT gpu_ols_array_agg(y, x) FROM (VALUES (1, ARRAY[1, 1]), (2, ARRAY[1])) AS 
 SELECT cardinality((gpu_ols_agg(y, VARIADIC x)).coef)
 FROM (SELECT i AS y, array_agg((hashint8(i * 1000 + j) % 100)::float8 ORDER BY j) AS x
       FROM generate_series(1::bigint, 150) i, generate_series(1, 120) j GROUP BY i) t;
--- (f(...)).* is a call of f for each of the model's 15 fields; README's forms have one: how many calls at most does one
--- node of the plan compute?
+-- (f(...)).* calls f for each of the model's 15 fields; README's forms call it once: the most calls that one node of
+-- the plan computes
 CREATE FUNCTION calls(query text, called text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     line text;

@@ -1,4 +1,4 @@
--- gpu_ols_fit: a model from a query; terms take the columns' names.
+-- gpu_ols_fit: a model from a query; terms have the columns' names.
 SELECT (m).terms, (m).coef, (m).n, (m).n_skipped FROM
     (SELECT gpu_ols_fit('SELECT 1 + 2 * a - b AS y, a, b AS "B b" FROM generate_series(1, 4) a, generate_series(1, 5) '
         'b') AS m) t;
@@ -12,7 +12,7 @@ CREATE TABLE kinds AS SELECT i::smallint AS small, (i * i) AS int, (i % 7)::bigi
 SELECT (m).terms, (m).n, (m).rank, (m).coef[14] IS NULL AS constant_aliased
 FROM (SELECT gpu_ols_fit('SELECT int % 19, small, big, real, double, money, flag, ints, doubles, flags, moneys, int '
     'FROM kinds') AS m) t;
--- the same as by casts
+-- types are converted like by casts
 SELECT relative_difference((gpu_ols_fit('SELECT int % 19, small, big, real, double, money, flag, ints, doubles, flags '
     'FROM kinds')).coef,
     (gpu_ols_agg(int % 19, small, big, real, double, money, flag::int, ints[1], ints[2], doubles[1], doubles[2],
@@ -47,7 +47,7 @@ SELECT d, (gpu_ols_fit(format('SELECT %s * i, i FROM generate_series(1, 5) i', d
 FROM generate_series(1, 3) d;
 -- a NULL query is a NULL model
 SELECT gpu_ols_fit(NULL) IS NULL AS null_query;
--- a model is a value
+-- a model as a stored value
 CREATE TABLE models AS SELECT 'pairs' AS name, gpu_ols_fit('TABLE pairs') AS model;
 SELECT name, round(gpu_predict(model, 2)::numeric, 6) AS prediction FROM models;
 -- many rows
@@ -62,7 +62,7 @@ FROM (SELECT gpu_ols_fit('SELECT y, x FROM wide') AS m) a, LATERAL (SELECT gpu_o
     FROM wide) b;
 DROP TABLE kinds, parted, models, wide;
 DROP DOMAIN dollars CASCADE;
--- in parallel workers, where the planner has some: the same model, and the workers are counted
+-- parallel workers, if the planner has some: the same model, and the workers are counted
 SET gpureg.device = cpu;
 CREATE TABLE many AS SELECT i AS id, sin(i) + i % 5 AS y, i % 7 AS a, (cos(i))::real AS b, i % 2 = 0 AS c,
     (i % 11)::numeric AS d,
@@ -81,7 +81,7 @@ BEGIN
     INSERT INTO fits SELECT workers, 'join',
     gpu_ols_fit('SELECT m.y, n.a, m.b FROM many m JOIN many n ON n.id = m.id + 1;');
     INSERT INTO fits SELECT workers, 'two arrays', gpu_ols_fit('SELECT y, v, v[1:2] AS w FROM many');
-    -- the last worker may come when there is nothing left
+    --     the last worker may come when no rows are left
     RETURN counted BETWEEN least(workers, 1) AND workers;
 END
 $$;
@@ -89,7 +89,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers = 8;
--- the workers must do it all: so few rows would be the leader's before they are there
+-- without the leader, as it would read so few rows before the workers have started
 SET parallel_leader_participation = off;
 SELECT fit_with(0) AS none, fit_with(2) AS two;
 SET parallel_leader_participation = on;
@@ -99,7 +99,7 @@ SELECT what, (s.model).terms, (s.model).n, (s.model).n_skipped, (s.model).rank,
     (s.model).terms = (p.model).terms AND (s.model).n = (p.model).n AND (s.model).n_skipped = (p.model).n_skipped
         AND (s.model).rank = (p.model).rank) AS same
 FROM fits s JOIN fits p USING (what) WHERE s.workers = 0 GROUP BY 1, 2, 3, 4, 5 ORDER BY what;
--- messages name the columns there, too
+-- messages name the columns with workers, too
 \set SHOW_CONTEXT never
 SET max_parallel_workers_per_gather = 2;
 SELECT gpu_ols_fit('SELECT y, a, CASE id WHEN 15000 THEN ''NaN'' ELSE b END AS odd FROM many');
@@ -132,7 +132,7 @@ SELECT (m).terms, (m).n, (m).n_skipped
 FROM (SELECT gpu_ols_fit('SELECT y, x, x[1:1] AS z FROM first_row') AS m OFFSET 0) q;
 DROP TABLE first_row;
 
--- columns without a name of their own are called by their expressions
+-- columns without a name of their own are named by their expressions
 CREATE TABLE loom AS SELECT i, sin(i) AS y, cos(i * 0.7) AS x, CASE WHEN i % 2 = 0 THEN 'A' ELSE 'B' END AS wool,
     'LMH'::char(3) AS levels,
     substr('LMH', 1 + i % 3, 1) AS tension, ARRAY[i % 7, i % 5] AS a FROM generate_series(1, 100) i;
@@ -155,7 +155,7 @@ FROM gpu_ols_fit($$SELECT y, (a || i)[3:], a FROM loom$$);
 SELECT gpu_ols_fit($$SELECT y, x * 'NaN'::float8 FROM loom$$);
 SELECT gpu_ols_fit($$SELECT y, x, wool::bytea || tension::bytea FROM loom$$);
 
--- the response alone: the intercept's model
+-- the response alone: a model of the intercept
 SELECT m.terms, abs(m.coef[1] - s.mean) < 1e-15 AS mean, abs(m.vcov[1][1] / s.variance - 1) < 1e-13 AS variance,
     m.n, m.rank, m.df_residual,
     m.deviance = m.null_deviance AS deviance

@@ -1,5 +1,5 @@
--- Columns of values that are close together for their size: their offsets cost no digits.
--- The rows are those of test/data/offsets_reference.py, exactly; the references come from rational arithmetic.
+-- Columns whose values are close together for their size: the offset must cost no digits. The rows are exactly those of
+-- test/data/offsets_reference.py; its references come from rational arithmetic.
 CREATE TABLE offset_fits (dataset text, term text, estimate numeric, std_error numeric);
 \copy offset_fits FROM 'test/data/offsets.csv' WITH (FORMAT csv, HEADER)
 CREATE FUNCTION spread(i int, step int, modulus int, denominator int) RETURNS float8
@@ -25,7 +25,7 @@ INSERT INTO offset_rows SELECT 'group ' || g, i, c + 2 * spread(g * 10 + i, 37, 
        ARRAY[c + spread(g * 10 + i, 37, 101, 64)]
 FROM generate_series(1, 5) g, LATERAL (SELECT g * 1e10::float8) t(c), generate_series(1, 3) i;
 
--- each set by every way that sums rows
+-- each set by every way to sum rows
 CREATE TABLE offset_models AS
 SELECT 'aggregate' AS way, dataset, gpu_ols_agg(y, VARIADIC x ORDER BY i) AS m FROM offset_rows GROUP BY dataset
 UNION ALL SELECT 'backwards', dataset, gpu_ols_agg(y, VARIADIC x ORDER BY i DESC) FROM offset_rows GROUP BY dataset
@@ -43,10 +43,10 @@ SELECT way, dataset, split_part(dataset, ' ', 1) AS kind, digits(t.estimate, f.e
 FROM offset_models CROSS JOIN gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, lo, hi,
     df, j)
 JOIN offset_fits f USING (dataset) WHERE f.term = 'x' || j - 1;
--- 14 digits and more, the intercept's too
+-- at least 14 digits, for the intercept, too
 SELECT kind, way, min(coef) > 14 AS coefficients, min(se) > 14 AS standard_errors, count(*) FROM offset_digits
 GROUP BY kind, way ORDER BY kind, way;
--- powers of a year with a fraction, which float8 rounds: no order changes them
+-- powers of a year with a fraction, which float8 rounds: no order of rows changes the digits
 CREATE TABLE fractions AS SELECT first, i, 5 + sin(i * 0.37) + exp(cos(i)) AS y, year AS x1, year * year AS x2,
     year * year * year AS x3
 FROM (VALUES (1990, 30), (2014, 8), (2020, 1)) t(first, n), generate_series(1, 2000) i,
@@ -65,7 +65,7 @@ SET max_parallel_workers_per_gather = 2;
 CREATE TEMP TABLE by_workers AS SELECT dataset, gpu_ols_agg(y, VARIADIC x) AS m FROM offset_rows GROUP BY dataset;
 INSERT INTO by_workers SELECT dataset, gpu_ols_fit(format('SELECT y, x FROM offset_rows WHERE dataset = %L', dataset))
 FROM offset_fits GROUP BY dataset;
--- float4 columns as such, and everything through the ring; the third column gets a value late that its shift doesn't
+-- float4 columns as float4, and all columns through the ring; the third column has a late value that its shift doesn't
 -- suit
 CREATE TABLE singles AS SELECT i, (3000000 + i % 9)::float4 AS a, (i % 7)::float4 AS b,
     CASE WHEN i = 49000 THEN 1e-6 ELSE 77 + i % 2 END::float4 AS c,
@@ -89,10 +89,10 @@ SELECT relative_difference(c, (m).coef) < 1e-15 AS arrays
 FROM (SELECT gpu_ols(array_agg(x ORDER BY i), array_agg(y ORDER BY i)) AS c FROM offset_rows
     WHERE dataset = 'two 1e11') a,
     offset_models WHERE way = 'aggregate' AND dataset = 'two 1e11';
--- without an intercept: about 0, as ever
+-- without an intercept: sums about 0
 SELECT relative_difference((gpu_ols_solve(s, false)).coef, ARRAY[1.9999999999999998]) < 1e-15 AS slope FROM
     (SELECT gpu_ols_stats_agg(2e8 + 2 * i, 1e8 + i) AS s FROM generate_series(1, 50) i) t;
--- collinear columns are aliased at any offset, constants as well; columns far from 0 for their spread aren't
+-- collinear columns are aliased at any offset, and so are constants; columns far from 0 for their spread aren't
 SELECT c, (m).rank, array_position((m).coef, NULL) AS first_null, (m).coef[4] IS NULL AS constant FROM
     (SELECT c, gpu_ols_agg(sin(i), c + i % 17, (c + i % 17) * 0.3 - 7, 0.1, i % 5) AS m
         FROM (VALUES (1e3::float8), (1e6), (1e9), (1e12)) t(c), generate_series(1, 99) i GROUP BY c) t

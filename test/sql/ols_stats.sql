@@ -1,12 +1,12 @@
 -- gpu_ols_stats: the state as a value.
--- its text is JSON and holds the cross products of (1, x, y)
+-- the text is JSON with the cross products of (1, x, y)
 SELECT gpu_ols_stats_agg(y, x) FROM (VALUES (1, 3), (2, 5), (3, 8)) AS t(x, y);
 SELECT gpu_ols_stats_agg(y, x)::text::json ->> 'rows' AS rows
 FROM (VALUES (1, 3), (2, 5), (3, 8), (NULL, 2)) AS t(x, y);
 -- NULL without a complete row
 SELECT gpu_ols_stats_agg(y, x) IS NULL AS no_rows FROM (VALUES (1, 2)) AS t(x, y) WHERE false;
 SELECT gpu_ols_stats_agg(y, x) IS NULL AS only_skipped FROM (VALUES (1, NULL::float8)) AS t(x, y);
--- a state a day, any range fitted
+-- one state per day, and fits of any range of days
 CREATE TABLE sales AS SELECT date '2024-01-01' + i % 30 AS day, (i % 97)::float8 AS x1, sqrt(i) AS x2,
     3 + 2 * (i % 97) - sqrt(i) + sin(i) AS y
 FROM generate_series(1, 3000) i;
@@ -25,14 +25,14 @@ SELECT gpu_ols_stats_agg(nullif(am, 1 - vs) = 1, wt, hp)::text = gpu_ols_stats_a
            FILTER (WHERE am = 1 - vs) AS skipped,
        gpu_ols_stats_agg(NULL::boolean, wt) IS NULL AS only_skipped
 FROM mtcars;
--- x as one array is the same
+-- x as one array gives the same
 SELECT gpu_ols_stats_array_agg(mpg, ARRAY[wt, hp])::text = gpu_ols_stats_agg(mpg, wt, hp)::text AS same,
        gpu_ols_stats_array_agg(am = 1, ARRAY[wt, hp])::text = gpu_ols_stats_agg(am = 1, wt, hp)::text AS same_boolean
        FROM mtcars;
--- NULL states are passed over
+-- NULL states are ignored
 SELECT gpu_ols_rollup(s)::text = (SELECT gpu_ols_rollup(s)::text FROM daily WHERE day = '2024-01-03') AS same
 FROM (SELECT s FROM daily WHERE day = '2024-01-03' UNION ALL SELECT NULL) t;
--- a stored state is not changed by what is done with it
+-- using a stored state doesn't change it
 CREATE TABLE daily_before AS SELECT day, s::text FROM daily;
 SELECT count(*) FROM (SELECT gpu_ols_rollup(s) OVER (ORDER BY day) AS r FROM daily) t WHERE r IS NOT NULL;
 SELECT bool_and(d.s::text = b.s) AS unchanged FROM daily d JOIN daily_before b USING (day);
@@ -49,17 +49,17 @@ FROM (VALUES (1, 2), (2, 3), (3, 5)) AS t(x, y);
 SELECT gpu_ols_solve(NULL) IS NULL AS null_state,
     gpu_ols_solve('{"version":1,"features":1,"rows":0,"skipped":2,"gram":[0,0,0,0,0,0,0,0,0,0,0,0]}')
     IS NULL AS no_rows;
--- a state of version 1, which had no shift, is read; merged with one that has
+-- a state of version 1, which had no shift, is read, and merged with one that has a shift
 SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
 SELECT gpu_ols_stats_combine('{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}',
     gpu_ols_stats_accum(NULL, 3, 100)) AS combined;
 SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 100), gpu_ols_stats_accum(NULL, 4, 101)) AS shifted;
--- text round trip, whatever extra_float_digits is
+-- text round trip, with any extra_float_digits
 SELECT bool_and(s::text::gpu_ols_stats::text = s::text) AS exact FROM daily;
 SET extra_float_digits = -15;
 SELECT bool_and(d.s::text = b.s) AS exact FROM daily d JOIN daily_before b USING (day);
 RESET extra_float_digits;
--- the functions below the aggregates, called by themselves: the combine function takes a NULL on either side
+-- the functions of the aggregates, called directly: the combine function accepts a NULL on either side
 SELECT gpu_ols_stats_combine(NULL, NULL) IS NULL AS both,
        gpu_ols_stats_combine(s, NULL)::text = s::text AS left_only,
        gpu_ols_stats_combine(NULL, s)::text = s::text AS right_only
@@ -94,13 +94,13 @@ SELECT '{"version":1,"features":20000,"rows":0,"skipped":0,"gram":[]}'::gpu_ols_
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]} x'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
--- more than a bigint, which strtoll() makes the largest of; the largest itself is taken
+-- counts beyond bigint, which strtoll() would turn into the largest bigint; the largest itself is accepted
 SELECT '{"version":1,"features":1,"rows":3,"skipped":9223372036854775808,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'
     ::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
 SELECT length('{"version":1,"features":1,"rows":3,"skipped":9223372036854775807,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'
     ::gpu_ols_stats::text) > 0 AS taken;
--- a shift is no more than a number: what is too large for its squares is met by what solves
+-- a shift may be any number: if its square is too large, solving fails
 SELECT gpu_ols_solve('{"version":2,"features":1,"rows":3,"skipped":0,"shift":[1e300,0],"gram":[3,0,6,0,14,0,16,0,37,0,'
     '98,0]}', false);
 \echo :LAST_ERROR_SQLSTATE
@@ -124,11 +124,11 @@ SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,-14,0,16,
 -- states of different models don't merge
 SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accum(NULL, 3, 1, 2));
 \echo :LAST_ERROR_SQLSTATE
--- squares that are lost below the least float8, of which products are left
+-- squares that underflow while their products don't
 SELECT s::text::gpu_ols_stats::text = s::text AS same
 FROM (SELECT gpu_ols_stats_agg(1e150 * i, 1e-170 * i) AS s FROM generate_series(1, 3) i) t;
 DROP TABLE sales, daily, daily_before;
--- an aggregate of a user's whose y is of a domain over boolean
+-- a user's aggregate whose y is of a domain over boolean
 CREATE DOMAIN flag AS boolean;
 CREATE AGGREGATE flag_stats_agg(y flag, VARIADIC x float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
 SELECT flag_stats_agg((am = 1)::flag, wt, hp)::text = gpu_ols_stats_agg(am, wt, hp)::text AS same FROM mtcars;

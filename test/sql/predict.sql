@@ -1,5 +1,5 @@
 -- gpu_predict: values in the order of the model's features, or by their names in a row or a jsonb object.
--- models made by hand, whose predictions are plain to see: 1 + 10 a + 100 b ...
+-- models made by hand, whose predictions are easy to read: 1 + 10 a + 100 b ...
 CREATE FUNCTION linear(terms text[], coef float8[]) RETURNS gpu_model LANGUAGE sql IMMUTABLE AS
     $$SELECT ROW('ols', terms, coef, NULL, 9, 0, 3, 6, 1, 2, 1, true, '{}', 'cpu', NULL, NULL, NULL, NULL, NULL,
         NULL, NULL, NULL)::gpu_model$$;
@@ -23,7 +23,7 @@ SELECT gpu_predict(m, VARIADIC ARRAY[2,3,4]) AS int, gpu_predict(m, VARIADIC ARR
     gpu_predict(m, VARIADIC ARRAY[2.5,3,4]) AS numeric,
        gpu_predict(m, VARIADIC ARRAY[true,false,true]) AS boolean,
        gpu_predict(model => m, VARIADIC x => ARRAY[2,3,4]) AS named FROM by_hand;
--- arrays may change in length from row to row, as long as all is there
+-- arrays may change in length from row to row, as long as all values are there
 SELECT gpu_predict(m, x, y) FROM by_hand, (VALUES (1, ARRAY[2], ARRAY[3,4]), (2, ARRAY[2,3], ARRAY[4]),
     (3, '{}', ARRAY[2,3,4])) AS t(i, x, y) ORDER BY i;
 -- a NULL anywhere gives NULL
@@ -31,7 +31,7 @@ SELECT gpu_predict(m, 2, NULL, 4) AS untyped, gpu_predict(m, 2, NULL::int, 4) AS
     gpu_predict(m, NULL::float8[]) AS "array", gpu_predict(m, ARRAY[2,NULL,4]) AS int_element,
        gpu_predict(m, VARIADIC ARRAY[2,NULL,4]::float8[]) AS element,
        gpu_predict(m, ARRAY[2,NULL]::numeric[], 4) AS first_element, gpu_predict(NULL, 2, 3, 4) AS model FROM by_hand;
--- NaN and infinity give what arithmetic gives
+-- NaN and infinity follow arithmetic
 SELECT gpu_predict(m, 'NaN'::float8, 3, 4) AS nan, gpu_predict(m, 'Infinity'::real, 3, 4) AS inf,
     gpu_predict(m, 'NaN'::numeric, 3, 4) AS numeric_nan, gpu_predict(m, ARRAY['-Infinity'::float8, 3, 4]) AS minus
 FROM by_hand;
@@ -49,7 +49,7 @@ SELECT gpu_predict(linear('{(intercept)}', '{7}')) AS intercept,
        gpu_predict(NULL) IS NULL AS null_model;
 SELECT gpu_predict(m) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
--- by name: a row, in whatever order its columns are; a record, a row of a table, of a domain
+-- by name: a row with columns in any order; a record, a row of a table, of a domain
 SELECT gpu_predict(m, r) FROM by_hand, (SELECT 4::numeric AS c, true AS a, 3::smallint AS b) r;
 CREATE TABLE abc (gone text, b real, "also gone" int, a numeric, c small);
 ALTER TABLE abc DROP gone, DROP "also gone";
@@ -59,7 +59,7 @@ CREATE DOMAIN checked_abc AS abc CHECK ((VALUE).a > 0);
 SELECT gpu_predict(m, ROW(3, 2.5, 4)::checked_abc) FROM by_hand;
 SELECT gpu_predict(m, NULL::abc) IS NULL AS null_row, gpu_predict(m, ROW(NULL, NULL, NULL)::abc) IS NULL AS row_of_nulls
 FROM by_hand;
--- rows of a table that is altered, within one expression's life
+-- rows of a table that is altered while an expression runs
 DO $$
 DECLARE
     m gpu_model := (SELECT by_hand.m FROM by_hand);
@@ -78,7 +78,7 @@ END
 $$;
 SELECT abc.*, gpu_predict(m, abc) FROM by_hand, abc ORDER BY a, b;
 DROP TABLE abc CASCADE;
--- records of several types in one call, and models of several terms: by turns, and with terms that have changed places
+-- records of several types in one call, and models of several terms: in turn, and with terms that have changed places
 CREATE FUNCTION a_record(kind int) RETURNS record LANGUAGE plpgsql AS $$
 DECLARE
     r record;
@@ -96,7 +96,7 @@ SELECT i, gpu_predict(linear(CASE i % 3 WHEN 0 THEN '{a,b}' WHEN 1 THEN '{b,a}':
        gpu_predict(linear(CASE i % 3 WHEN 0 THEN '{a,b}' WHEN 1 THEN '{b,a}'::text[] ELSE '{(intercept),b,a}' END,
            CASE i % 3 WHEN 2 THEN '{1,10,100}' ELSE '{10,100}'::float8[] END), to_jsonb(r)) AS jsonb
 FROM generate_series(0, 6) i, (SELECT 2 AS a, 3 AS b) r;
--- arrays are the features name[1], name[2], ...; a name may be written out as well
+-- arrays are the features name[1], name[2], ...; such a name may also be a column's
 SELECT gpu_predict(mv, r) FROM by_hand, (SELECT 4 AS b, ARRAY[2,3] AS v) r;
 SELECT gpu_predict(mv, r) FROM by_hand, (SELECT 4 AS b, ARRAY[2,3]::small[] AS v) r;
 SELECT gpu_predict(mv, r) FROM by_hand, (SELECT '{2,3}'::float8[] AS v, '{}'::int[] AS nothing, 4 AS b) r;
@@ -104,7 +104,7 @@ SELECT gpu_predict(mv, r) FROM by_hand, (SELECT 3 AS "v[2]", 4 AS b, '{2}'::int[
 SELECT gpu_predict(mv, r) FROM by_hand, (SELECT 3 AS "v[2]", 4 AS b, 2 AS "v[1]") r;
 SELECT gpu_predict(mv, r) IS NULL AS null_array FROM by_hand, (SELECT NULL::int[] AS v, 4 AS b) r;
 SELECT gpu_predict(mv, r) IS NULL AS null_element FROM by_hand, (SELECT ARRAY[1,NULL] AS v, 4 AS b) r;
--- names are texts of any kind
+-- names of any text
 SELECT gpu_predict(linear(ARRAY['wool = ''B''', 'x[01]', 'y[0]', '[1]', 'z[1][2]', ''], '{1,10,100,1000,1e4,1e5}'), r)
 FROM (SELECT true AS "wool = 'B'", 2 AS "x[01]", 3 AS "y[0]", 4 AS "[1]", 5 AS "z[1][2]") r;
 \echo :LAST_ERROR_SQLSTATE
@@ -112,7 +112,7 @@ SELECT gpu_predict(linear(ARRAY['wool = ''B''', 'x[01]', 'y[0]', '[1]', 'z[1][2]
     '{1,10,100,1000,1e4,1e5,1e6,1e7}'),
     '{"": 6, "wool = ''B''": true, "x[01]": 2, "y[0]": 3, "[1]": 4, "z[1][2]": 5, "q[12345678901]": 7, "(intercept)": '
         '8}'::jsonb);
--- what a query is fitted to is what its columns are called by
+-- a query's columns give the model's names
 CREATE TEMP TABLE fitted AS
     SELECT gpu_ols_fit('SELECT mpg, wt, ARRAY[hp, qsec] AS speed, am = 1 AS manual FROM mtcars') AS m;
 SELECT (m).terms, bool_and(gpu_predict(m, t.wt, hp, qsec, am) = gpu_predict(m, r)) AS "row",
@@ -130,7 +130,7 @@ SELECT gpu_predict(m, '{"a": 2.5, "c": true, "b": 3}'::jsonb) AS numbers,
        gpu_predict(mv, '{"v": [null, 3], "b": 4}'::jsonb) AS null_element,
        gpu_predict(m, '{"a": 2.5, "c": 1, "b": 3, "d": []}'::jsonb) AS nothing,
        gpu_predict(m, NULL::jsonb) AS null_object FROM by_hand;
--- names that are missing, too many, twice; also beside a NULL
+-- names that are missing, superfluous or repeated; also beside a NULL
 \set VERBOSITY default
 SELECT gpu_predict(m, r) FROM by_hand, (SELECT 2 AS a, 3 AS b) r;
 \echo :LAST_ERROR_SQLSTATE
@@ -170,13 +170,13 @@ SELECT gpu_predict(m, '{"a": [2], "b": 3, "c": 4}'::jsonb) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, '{"a": 2, "b": 3, "c": 4, "d": null}'::jsonb) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
--- features of one name can't be told apart by it; by position they can
+-- features of equal names can't be told apart by name, but by position
 SELECT gpu_predict(linear('{a,b,a}', '{1,10,100}'), 1, 2, 3);
 SELECT gpu_predict(linear('{a,b,a}', '{1,10,100}'), '{"a": 2, "b": 3}'::jsonb);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(linear('{v[1],v[3],v[4]}', '{1,10,100}'), r) FROM (SELECT ARRAY[1,2,3] AS v) r;
 \echo :LAST_ERROR_SQLSTATE
--- the wrong number of values, also beside a NULL in an array
+-- a wrong number of values, also beside a NULL in an array
 SELECT gpu_predict(m, 2, 3) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, ARRAY[2,3], ARRAY[4,NULL]) FROM by_hand;
@@ -185,7 +185,7 @@ SELECT gpu_predict(m, ARRAY[2,3], ARRAY[[4]]) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(mv, r) FROM by_hand, (SELECT ARRAY[[2,3]] AS v, 4 AS b) r;
 \echo :LAST_ERROR_SQLSTATE
--- types that are no number
+-- types that aren't numbers
 SELECT gpu_predict(m, '1', 2, 3) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, 1, 'a'::text, 3) FROM by_hand;
@@ -214,17 +214,17 @@ SELECT gpu_predict(m, '[1, 2, 3]'::jsonb) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, 'null'::jsonb) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
--- VARIADIC wants a type that it can see to be an array, as with any function of its kind
+-- VARIADIC requires a type that is known to be an array, like any such function
 SELECT gpu_predict(m, VARIADIC '{1,2,3}') FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
--- a view keeps what it was made of, with and without VARIADIC
+-- a view keeps its form, with and without VARIADIC
 CREATE VIEW predicted AS SELECT gpu_predict(m, 2, ARRAY[3, 4]) AS mixed,
     gpu_predict(m, VARIADIC ARRAY[2, 3, 4]) AS variadic, gpu_predict(m, r) AS "row"
 FROM by_hand, (SELECT 2 AS a, 3 AS b, 4 AS c) r;
 SELECT * FROM predicted;
 SELECT pg_get_viewdef('predicted');
 DROP VIEW predicted;
--- an index and a generated column may hold it
+-- an index and a generated column may use it
 CREATE TABLE kept (a int, b numeric,
     p float8 GENERATED ALWAYS AS (gpu_predict('(ols,"{a,b}","{10,100}",,9,0,3,6,1,2,1,t,{},cpu,,,,,,,,)'::gpu_model,
     a, b)) STORED);

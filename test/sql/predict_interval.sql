@@ -1,5 +1,4 @@
--- gpu_predict_interval and gpu_leverage. Reference values are R 4.2's predict() and hatvalues():
--- test/data/interval_reference.R.
+-- gpu_predict_interval and gpu_leverage against R 4.2's predict() and hatvalues(): test/data/interval_reference.R.
 \set VERBOSITY default
 CREATE TABLE interval_fits (model text, i int, kind text, conf_level float8, fit numeric, std_error numeric,
     lower numeric, upper numeric, leverage numeric);
@@ -25,7 +24,7 @@ FROM (VALUES ('linear', 'mpg ~ wt + hp + qsec', NULL, NULL), ('factor', 'mpg ~ w
              ('gamma identity', 'mpg ~ wt', 'gamma', 'identity'),
              ('gaussian log', 'mpg ~ wt', 'gaussian', 'log'), ('gaussian inverse', 'mpg ~ wt', 'gaussian', 'inverse'),
              ('negative binomial', 'carb ~ wt + hp', 'negative binomial', 'log')) t(name, formula, family, link);
--- what a model wants of a car: all of it where it has a design, else its features alone
+-- a car's values for a model: all columns if it has a design, else its features alone
 CREATE FUNCTION values_of(m gpu_model, c cars) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(to_jsonb(c))
     WHERE (m).design <> '' OR key = ANY ((m).terms)
@@ -38,13 +37,13 @@ SELECT model, kind, count(*) AS n, bool_and(agrees(p.fit, f.fit)) AS fit,
        bool_and(agrees(gpu_leverage(m, values_of(m, c)), leverage)) FILTER (WHERE leverage IS NOT NULL) AS leverage
 FROM interval_fits f JOIN interval_models USING (model) JOIN cars c USING (i),
     gpu_predict_interval(m, kind, conf_level, values_of(m, c)) p GROUP BY model, kind ORDER BY model COLLATE "C", kind;
--- it is gpu_predict's value; a model's leverages sum to its rank
+-- the fit is gpu_predict's value; a model's leverages sum to its rank
 SELECT bool_and(p.fit = gpu_predict(m, values_of(m, c))) AS same,
     bool_and(p.lower <= p.fit AND p.fit <= p.upper) AS within FROM interval_models, cars c,
     gpu_predict_interval(m, 'confidence', 0.5, values_of(m, c)) p WHERE i <= 32;
 SELECT bool_and(agrees(sum, rank)) AS rank FROM (SELECT model, sum(gpu_leverage(m, values_of(m, c))), (m).rank
     FROM interval_models, cars c WHERE i <= 32 GROUP BY model, m) t;
--- of rows with prior weights they are the weight times that; terms that are collinear have no part
+-- with prior weights the leverage is the weight times the result; collinear terms are ignored
 SELECT agrees(sum(carb * gpu_leverage(m, wt, hp, total)), 3) AS weighted
 FROM gpu_ols_fit('SELECT mpg, wt, hp, wt + hp AS total, carb FROM mtcars', weights => 'carb') m,
     LATERAL (SELECT carb, wt, hp, wt + hp AS total FROM mtcars) t;
@@ -78,7 +77,7 @@ SELECT bool_and(gpu_predict_interval(m, 'confidence', 0.9, c) = gpu_predict_inte
 SELECT bool_and(gpu_predict_interval(m, 'prediction', 0.8) = gpu_predict_interval(m, 'prediction', 0.8,
     '{}'::jsonb)) AS none, bool_and(agrees(gpu_leverage(m), 1 / 32.0)) AS leverage FROM interval_models
 WHERE model = 'mean';
--- a level of its own in each row, kinds too; and as a column that is taken apart
+-- a level of its own in each row, and a kind; and the result as a column whose fields are taken
 SELECT bool_and(abs(upper - lower - 2 * std_error * gpu_qt((1 + level) / 2, (m).df_inference)) < 1e-11 * upper) AS level
 FROM plain, generate_series(0.1, 0.9, 0.2) level, unnest('{prediction,confidence}'::text[]) kind,
     gpu_predict_interval(m, kind, level, 2, 100, 18);
@@ -89,7 +88,7 @@ CREATE VIEW intervals AS SELECT (gpu_predict_interval(m, 'prediction', 0.95, wt,
 SELECT count(*), count(DISTINCT lower) AS limits, round(sum(gpu_leverage)::numeric, 9) AS rank FROM intervals;
 DROP VIEW intervals;
 
--- models made by hand: 1 + 2 a, whose covariances are plain to see
+-- models made by hand: 1 + 2 a, with simple covariances
 CREATE FUNCTION made(family text DEFAULT 'gaussian', link text DEFAULT 'identity', coef float8[] DEFAULT '{1,2}',
     vcov float8[] DEFAULT '{{4,0},{0,1}}', terms text[] DEFAULT '{(intercept),a}',
                      dispersion float8 DEFAULT 1, df float8 DEFAULT 'Infinity', theta float8 DEFAULT NULL,
@@ -106,14 +105,14 @@ SELECT fit, std_error, round(lower::numeric, 6) AS lower, round(upper::numeric, 
 FROM gpu_predict_interval(made(vcov => '{{3,-0.5},{-0.5,1}}', dispersion => 13), 'prediction', 0.95, 1) i;
 SELECT round(gpu_leverage(made(dispersion => 16), 3)::numeric, 6) AS leverage,
     gpu_leverage(made(), 'NaN'::float8) AS nan, gpu_leverage(made(), 'Infinity'::float8) AS infinite;
--- aliased terms have no part; nor have those of value 0, whatever their covariances are
+-- aliased terms are ignored, and so are terms of value 0, whatever their covariances
 SELECT i.* FROM unnest(ARRAY[made(coef => '{1,NULL}', vcov => '{{4,NULL},{NULL,NULL}}'),
     made(coef => '{1,NULL}', vcov => '{{4,7},{7,9}}')]) m, gpu_predict_interval(m, 'confidence', 0.5, 'NaN'::float8) i
 WHERE lower < 1 AND upper > 1;
 SELECT fit, std_error FROM gpu_predict_interval(made(vcov => '{{4,NULL},{NULL,NULL}}', separated => '{a}'),
     'confidence', 0.95, 0);
--- what isn't known is NULL: without covariances, of separated terms, without degrees of freedom, of no covariance
--- matrix
+-- unknown results are NULL: without covariances, for separated terms, without degrees of freedom, with an invalid
+-- covariance matrix
 SELECT what, i.* FROM (VALUES (1, 'no vcov', made(vcov => NULL)),
     (2, 'separated', made(vcov => '{{4,NULL},{NULL,NULL}}', separated => '{a}')),
     (3, 'no sign', made(vcov => '{{4,NULL},{NULL,Infinity}}', separated => '{a}')),
@@ -135,14 +134,14 @@ SELECT round(fit::numeric, 9) AS fit, std_error, lower, upper
 FROM gpu_predict_interval(gpu_ols_fit('VALUES (3, 1), (5, 2)'), 'prediction', 0.95, 3);
 SELECT fit, std_error, lower, upper FROM gpu_predict_interval(made(vcov => '{{0,0},{0,0}}', dispersion => 0, df => 7),
     'prediction', 0.95, 3);
--- separated data: rows that the separating column has no part in have limits, others have none
+-- separated data: rows in which the separating column is 0 have limits, others have none
 SET client_min_messages = error;
 CREATE TEMP TABLE split AS
     SELECT gpu_logreg_fit('VALUES (0, 1, 0), (1, 2, 0), (0, 3, 0), (1, 4, 0), (1, 2, 1), (1, 1, 1)') AS m;
 RESET client_min_messages;
 SELECT d, fit BETWEEN 0 AND 1 AS fit, std_error > 0 AS std_error, lower < fit AS lower, upper > fit AS upper
 FROM split, generate_series(0, 1) d, gpu_predict_interval(m, 'confidence', 0.95, 2, d);
--- where a link ends: the inverse at 0, the square root at 0, and the identity where a mean can't be negative
+-- ends of links: the inverse at 0, the square root at 0, and the identity if a mean can't be negative
 SELECT link, coef, round(fit::numeric, 4) AS fit, round(lower::numeric, 4) AS lower,
     CASE WHEN abs(upper) < 1e9 THEN round(upper::numeric, 4)::float8 ELSE upper END AS upper
 FROM (VALUES ('gamma', 'inverse', 4), ('gamma', 'inverse', 1), ('gamma', 'inverse', -1), ('gamma', 'inverse', -4),
@@ -155,7 +154,7 @@ SELECT lower, upper FROM gpu_predict_interval(made('gamma', 'inverse', '{-1}', '
     0.95);
 SELECT fit, lower, upper FROM gpu_predict_interval(made('binomial', 'logit', '{800}', '{{1}}', '{(intercept)}'),
     'confidence', 0.95);
--- NULLs
+-- NULL arguments
 SELECT gpu_predict_interval(NULL, 'confidence', 0.95, 1) IS NULL AS model,
     gpu_predict_interval(made(), NULL, 0.95, 1) IS NULL AS kind, gpu_predict_interval(made(), 'confidence', NULL,
     1) IS NULL AS level, gpu_predict_interval(made(), 'confidence', 0.95, NULL::int) IS NULL AS value,
@@ -167,8 +166,8 @@ SELECT count(*), count(fit) FROM gpu_predict_interval(NULL, 'confidence', 0.95, 
 -- NaN and infinity
 SELECT x, i.* FROM unnest('{NaN,Infinity,-Infinity}'::float8[]) x,
     gpu_predict_interval(made(), 'confidence', 0.95, x) i;
--- scales: units of 2^-400 to 2^400 change nothing, nor do variances next to the ends of float8; what is out of range is
--- an error
+-- scales: units of 2^-400 to 2^400 change nothing, nor do variances next to the ends of float8; results out of range
+-- are an error
 SELECT count(DISTINCT std_error), count(*) FROM unnest('{0,-300,300,-400,400,500}'::int[]) e,
     LATERAL (SELECT 2 ^ e::float8 AS u) s,
     gpu_predict_interval(made(coef => ARRAY[1, 2 / u], vcov => ARRAY[[3, 0.7 / u], [0.7 / u, 1 / u / u]]), 'confidence',
@@ -184,13 +183,13 @@ SELECT gpu_predict_interval(made(coef => '{1e10}', vcov => '{{1}}', terms => '{a
 SELECT gpu_predict_interval(made('gaussian', 'log', coef => '{1}', vcov => '{{1e300}}', terms => '{a}'), 'confidence',
     0.95, 600);
 \echo :LAST_ERROR_SQLSTATE
--- covariances that cancel: exact here, as every one of them is a whole number, which rounding left nothing of
+-- covariances that cancel: exact here, as all of them are integers without rounding
 SELECT std_error FROM gpu_predict_interval(made(vcov => '{{1000000000000001,-1000000000000000},{-1000000000000000,'
     '1000000000000000}}', design => '2 1 vcov_low 48 ' || repeat('0', 48)), 'confidence', 0.95, 1);
 SELECT std_error FROM gpu_predict_interval(made(coef => '{1,1,1}',
     vcov => '{{9007199254740992,1,-9007199254740992},{1,16,0},{-9007199254740992,0,9007199254740992}}',
     terms => '{a,b,c}', design => '2 1 vcov_low 96 ' || repeat('0', 96)), 'confidence', 0.95, 1, 1, 1);
--- what is refused
+-- invalid arguments
 SELECT gpu_predict_interval(made(), 'tolerance', 0.95, 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict_interval(made(), 'Confidence', 0.95, 1);
@@ -209,7 +208,7 @@ SELECT gpu_leverage(made(vcov_type => 'HC1'), 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_leverage(made(method => 'ols (l2 = 1)'), 1);
 \echo :LAST_ERROR_SQLSTATE
--- values that aren't the model's
+-- values that don't match the model
 SELECT gpu_predict_interval(made(), 'confidence', 0.95);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict_interval(made(), 'confidence', 0.95, 1, 2);
@@ -222,7 +221,7 @@ SELECT gpu_leverage(made(), 'a'::text);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict_interval(made(), 'confidence', 0.95, '{"b": 1}'::jsonb);
 \echo :LAST_ERROR_SQLSTATE
--- limits are on either side of the mean, also where the logistic function, rounded, falls between two numbers
+-- limits are on either side of the mean, also if the rounded logistic function falls between two numbers
 SELECT lower <= fit AND fit <= upper AS around, upper - lower < 1e-15 AS narrow
 FROM (VALUES (-0.7774273235983244), (-0.8322160922968784)) v(eta),
     gpu_predict_interval(made('binomial', 'logit', ARRAY[eta], '{{3.6e-33}}', '{(intercept)}'), 'confidence', 0.95);
@@ -230,7 +229,7 @@ SELECT gpu_leverage(made(), ARRAY[[1]]);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict_interval(m, 'confidence', 0.95, 2.5, '5') FROM interval_models WHERE model = 'factor';
 \echo :LAST_ERROR_SQLSTATE
--- models that are none
+-- invalid models
 DO $$
 DECLARE
     m gpu_model;
@@ -259,7 +258,7 @@ BEGIN
     END LOOP;
 END
 $$;
--- bounds of its arrays are anything
+-- arrays with any bounds
 SELECT std_error FROM gpu_predict_interval(made(coef => '[0:1]={1,2}', vcov => '[5:6][-1:0]={{4,0},{0,1}}'),
     'confidence', 0.95, 0);
 DROP FUNCTION made, agrees, values_of;

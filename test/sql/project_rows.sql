@@ -1,24 +1,24 @@
--- gpu_project_rows(): a query's vectors, with their ids.
+-- gpu_project_rows(): projections of a query's vectors, with their ids.
 CREATE TABLE embeddings AS SELECT i AS id,
     (SELECT array_agg((sin(i * 31 + j) * 1000)::int / 1000.0::real ORDER BY j)::real[]
     FROM generate_series(1, 50) j) AS v FROM generate_series(1, 3000) i;
--- as gpu_project() has it, in order
+-- results equal gpu_project()'s, in order
 SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_project(e.v, 8, 3)) AS wrong,
     bool_and(r.ordinality = r.id) AS in_order
 FROM gpu_project_rows('SELECT id::bigint, v FROM embeddings ORDER BY id', 8, 3) WITH ORDINALITY r
 JOIN embeddings e USING (id);
--- in this process alone
+-- the session's process alone
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM embeddings', 8);
 SELECT function, rows, features, workers FROM gpu_last_run();
 RESET max_parallel_workers_per_gather;
--- few vectors to a batch
+-- few vectors per batch
 SET gpureg.ring_size = '1MB';
 SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_project(e.v, 2000, 3, 0.01)) AS wrong
 FROM gpu_project_rows('SELECT id, v FROM embeddings ORDER BY id', 2000, 3, 0.01) WITH ORDINALITY r
 JOIN embeddings e USING (id);
 RESET gpureg.ring_size;
--- ids of any type: bigint, and what becomes one, if nothing is said
+-- ids of any type: bigint, and types that are cast to it by default
 SELECT * FROM gpu_project_rows('SELECT id, v[1:3] FROM embeddings WHERE id <= 2', 2);
 SELECT * FROM gpu_project_rows('SELECT id::smallint, v[1:3] FROM embeddings WHERE id <= 2', 2, 7);
 SELECT * FROM gpu_project_rows('SELECT id, v[1:3] FROM embeddings WHERE id <= 2', 2, seed => 7);
@@ -52,7 +52,7 @@ JOIN gpu_project_rows('SELECT id, ARRAY(SELECT (x * 1000)::int::numeric FROM unn
 CREATE DOMAIN unit_vector AS real[] CHECK (cardinality(VALUE) = 3);
 CREATE DOMAIN key AS bigint;
 SELECT * FROM gpu_project_rows('SELECT id::key, v[1:3]::unit_vector FROM embeddings WHERE id <= 1', 2);
--- without a vector, without an id, without a row
+-- rows without a vector, without an id, and no rows
 SELECT * FROM gpu_project_rows('SELECT NULLIF(id, 2), CASE WHEN id NOT IN (1, 3) THEN v[1:3] END FROM embeddings '
     'WHERE id <= 5', 2);
 SELECT * FROM gpu_project_rows('SELECT id, NULL::real[] FROM embeddings WHERE id <= 2', 2);
@@ -75,7 +75,7 @@ JOIN embeddings e USING (id);
 CREATE TABLE projected AS SELECT * FROM gpu_project_rows('SELECT id, v FROM embeddings', 5);
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'projected'::regclass AND attnum > 0
 ORDER BY attnum;
--- in any number of parallel workers, which project, or hand over vectors to be projected in batches
+-- any number of parallel workers, which project, or hand over vectors that are projected in batches
 CREATE FUNCTION in_workers(n int, batches boolean, query text)
 RETURNS TABLE (workers int, count bigint, wrong bigint, said boolean) LANGUAGE plpgsql
 SET min_parallel_table_scan_size = 0 SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 AS $$
@@ -85,7 +85,7 @@ BEGIN
     SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_project(e.v, 24, 3)) INTO count, wrong
     FROM gpu_project_rows(query, 24, 3) r JOIN embeddings e USING (id);
     workers := n;
-    -- how many get to start, and have rows, is the server's to say
+    --     the server decides how many workers start and have rows
     said := (SELECT l.workers BETWEEN 0 AND n FROM gpu_last_run() l WHERE function = 'gpu_project_rows'
         AND rows = in_workers.count AND features = 50);
     RETURN NEXT;
@@ -99,7 +99,7 @@ SELECT batches, w.* FROM unnest(ARRAY[false, true]) batches,
     in_workers(2, batches, 'SELECT id, v FROM embeddings WHERE id % 2 > 0 UNION ALL SELECT a.id, b.v FROM embeddings '
         'a JOIN embeddings b USING (id) WHERE id % 2 = 0') w;
 RESET gpureg.device;
--- it runs anew in each iteration of a join
+-- a join runs the function anew in each iteration
 SELECT n, count(*), md5(string_agg(projection::text, ''
     ORDER BY id)) = md5((SELECT string_agg(gpu_project(v, n)::text, '' ORDER BY id) FROM embeddings
     WHERE id <= 20)) AS same

@@ -25,7 +25,7 @@ SELECT gpu_project_rows('SELECT 1, ARRAY[1]', 2, 0, -0.5);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_feature_hash(ARRAY['a'], 2, 0, 'Infinity');
 \echo :LAST_ERROR_SQLSTATE
--- vectors: none, of three dimensions, with NULL, NaN or infinity; results beyond real, and beyond an array
+-- vectors: none, of three dimensions, with NULL, NaN or infinity; results beyond real, and beyond an array's size
 SELECT gpu_project('{}', 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_project('{{{1,2}}}', 2);
@@ -42,7 +42,7 @@ SELECT gpu_project('{3e38,3e38,3e38,3e38}', 2, 0, 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_project(array_fill(1::real, ARRAY[1000, 2]), 134218);
 \echo :LAST_ERROR_SQLSTATE
--- sparse ones: indexes, lengths, values
+-- sparse vectors: indexes, lengths, values
 SELECT gpu_project_sparse('{0,-1}', '{1,2}', 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_project_sparse('{0,5}', '{1,2}', 2, dim => 5);
@@ -65,7 +65,7 @@ SELECT gpu_project_sparse('{0,1}', '{-Infinity,1}', 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_project_sparse('{1,1}', '{3e38,3e38}', 2, 0, 1);
 \echo :LAST_ERROR_SQLSTATE
--- features
+-- features to hash
 SELECT gpu_feature_hash(ARRAY['a', NULL], 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_feature_hash('{{a,b}}'::text[], 2);
@@ -82,7 +82,7 @@ SELECT gpu_feature_hash('{"a": 1e400}'::jsonb, 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_feature_hash('{"a": 1e300}'::jsonb, 2);
 \echo :LAST_ERROR_SQLSTATE
--- the dimension that the lemma asks for
+-- arguments of the lemma's dimension
 SELECT gpu_jl_min_dim(0);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_jl_min_dim(10, 0);
@@ -145,6 +145,6 @@ SELECT * FROM gpu_project_rows('SELECT no_such_column FROM mtcars', 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[1 / (i - 5000)] FROM generate_series(1, 10000) i', 2);
 \echo :LAST_ERROR_SQLSTATE
--- nothing of it disturbs what comes next
+-- the session goes on
 SELECT gpu_project('{1,2}', 2),
     (SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[i] FROM generate_series(1, 10000) i', 2));

@@ -1,4 +1,4 @@
--- Fits of real data that were computed to 25 digits elsewhere, to 13 digits.
+-- Fits of real data against other programs' 25 digits, to 13 digits.
 CREATE TEMP TABLE fits AS
 SELECT 'mtcars_lm' AS fit, gpu_ols_fit('SELECT mpg, wt, hp, qsec FROM mtcars') AS model
 UNION ALL SELECT 'mtcars_lm', gpu_ols_agg(mpg, wt, hp, qsec) FROM mtcars
@@ -22,7 +22,7 @@ SELECT min(digits(b, r.estimate)) >= 14 AS arrays
 FROM (SELECT gpu_ols(array_agg(ARRAY[wt, hp, qsec]), array_agg(mpg)) AS coef FROM mtcars) a,
     unnest(coef) WITH ORDINALITY AS u(b, i),
 LATERAL (SELECT estimate FROM reference_fits WHERE fit = 'mtcars_lm' ORDER BY ctid OFFSET i - 1 LIMIT 1) r;
--- diamonds: R 4.2, lm(price ~ carat + depth + table + x + y + z), as far as R prints
+-- diamonds: R 4.2, lm(price ~ carat + depth + table + x + y + z), to the digits that R prints
 SELECT min(digits(estimate, want)) > 12 AS diamonds
 FROM gpu_tidy(gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds')) WITH ORDINALITY AS t(term,
     estimate, se, s, p, lo, hi, df, i)
@@ -31,8 +31,8 @@ JOIN unnest(ARRAY[20849.3164130459, 10686.3090806305, -203.154052395548, -102.44
     WITH ORDINALITY AS w(want, i) USING (i);
 SELECT digits(r_squared, 0.859218683158098) > 14 AS r_squared, digits(sigma, 1496.95442019391) > 14 AS sigma
 FROM gpu_glance(gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds'));
--- Logistic fits, to 12 digits, whichever way the rows come: all of them kept, in a temporary file, or not held at all
--- when the query is run once a pass.
+-- Logistic fits, to 12 digits, for each way of the rows: all of them kept, in a temporary file, or not held at all if
+-- the query is run for each pass.
 CREATE TEMP TABLE ways (fit text, way text, model gpu_model, reason text);
 INSERT INTO ways SELECT fit, 'agg', gpu_logreg_agg(y, VARIADIC x) FROM logit_rows GROUP BY fit;
 INSERT INTO ways SELECT fit, 'agg of booleans', gpu_logreg_agg(y = 1, VARIADIC x) FROM logit_rows GROUP BY fit;

@@ -1,4 +1,4 @@
--- gpu_ols and gpu_logreg over array_agg, which the planner turns into aggregates: the same, and the same errors
+-- gpu_ols and gpu_logreg over array_agg, which the planner turns into aggregates: results and errors must be the same.
 SET gpureg.device = auto;
 CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text; message text; detail text;
@@ -16,8 +16,8 @@ BEGIN
     RETURN plan;
 EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
 END $$;
--- What a query gives with the rewrite on and off; a result is shown where the two differ, an error always. Models of
--- logistic regressions are as near to each other as their last step
+-- A query's results with the rewrite on and off; a result is shown if the two differ, an error always. Models of
+-- logistic regressions agree up to their last step
 CREATE FUNCTION both_ways(query text) RETURNS TABLE (rewritten boolean, same boolean, outcome text)
 LANGUAGE plpgsql AS $$
 DECLARE plain text; made text;
@@ -42,7 +42,7 @@ INSERT INTO pairs VALUES (501, 1, NULL, 2, 3, 4, 5, true, '{1,2,3}', '{4,5}'),
     '{NaN,2,3}', '{1,NULL}');
 ANALYZE pairs;
 
--- what it becomes
+-- the plan after the rewrite
 SELECT usual_plans(true) \gset
 SET gpureg.enable_scan = on;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
@@ -178,7 +178,7 @@ EXECUTE fit(true, -1);
 DEALLOCATE fit;
 RESET plan_cache_mode;
 
--- rows that are more than work_mem are in a file, but for those of a window frame, which grows
+-- rows beyond work_mem are in a file, except those of a window frame, which grows
 CREATE TABLE tall AS SELECT i, i % 20000 / 10000 AS g, (hashint4(i) % 1000) / 7.0::float8 AS a,
     (hashint4(i + 1) % 1000) / 3.0::float8 AS c,
     hashint4(i + 2) % 5 < 2 + (hashint4(i) % 1000) / 800 AS b FROM generate_series(1, 20000) i;
@@ -202,12 +202,12 @@ SELECT part, (w).n = part * 4000 AND relative_difference((w).coef, (SELECT (gpu_
 FROM (SELECT part, max(w::text)::gpu_model AS w
     FROM (SELECT (i + 3999) / 4000 AS part, gpu_logreg_agg(b, a, c) OVER (ORDER BY (i + 3999) / 4000) AS w FROM tall) f
     GROUP BY part) s ORDER BY part;
--- a file is given up with its group
+-- a group's end frees its file
 SELECT count(m), sum((m).n) FROM (SELECT gpu_logreg_agg(b, VARIADIC ARRAY[a, c]) AS m FROM tall, generate_series(1, 5) j
     GROUP BY j, i % 4) s;
 RESET work_mem;
 
--- queries of all sorts
+-- queries of many kinds
 CREATE VIEW by_group AS SELECT g, gpu_ols(array_agg(ARRAY[x, k]), array_agg(y)) AS coef FROM pairs WHERE x <> 'NaN'
 GROUP BY g;
 SELECT query, b.* FROM unnest(ARRAY[
@@ -234,7 +234,7 @@ SELECT query, b.* FROM unnest(ARRAY[
     'SELECT gpu_ols(array_agg(i + (SELECT min(g) FROM pairs)), array_agg(y)) FROM pairs'
 ]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
 
--- what stays as it is
+-- calls that are not rewritten
 SELECT query, b.* FROM unnest(ARRAY[
     'SELECT gpu_ols(array_agg(DISTINCT i), array_agg(DISTINCT i * 2)) FROM pairs',
     'SELECT gpu_ols(array_agg(i) FILTER (WHERE i > 3), array_agg(y) FILTER (WHERE i > 4)) FROM pairs',
@@ -258,12 +258,12 @@ SELECT query, b.* FROM unnest(ARRAY[
 ]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
 SELECT plan_of('SELECT gpu_ols(array_agg(random() ORDER BY random()), array_agg(random() ORDER BY random())) FROM '
     'pairs') ~ 'gpu_ols_coef' AS sorted_apart;
--- volatile arguments are evaluated once a row
+-- volatile arguments are evaluated once per row
 CREATE SEQUENCE calls;
 SELECT gpu_ols(array_agg(i), array_agg(nextval('calls'))) = '{0,1}' AS counted, nextval('calls')
 FROM (SELECT i FROM pairs ORDER BY i) s;
 
--- casts of users: called once for each element, and not inlined in several places
+-- users' casts: called once for each element, and not inlined in several places
 CREATE TYPE money_like AS (cents int);
 CREATE FUNCTION as_number(money_like) RETURNS float8
 LANGUAGE sql IMMUTABLE AS 'SELECT ($1.cents + coalesce($1.cents, 0)) / 200.0::float8';
@@ -282,7 +282,7 @@ SELECT query, b.* FROM unnest(ARRAY[
 ]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
 SELECT nextval('calls');
 
--- prepared statements; the plan that is kept knows of privileges that are taken away, and of a setting when it is made
+-- prepared statements: a cached plan notices revoked privileges, and a setting when it is made
 PREPARE fit(boolean, int) AS SELECT gpu_ols(array_agg(i), array_agg(y), $1) FROM pairs WHERE i < $2;
 SET plan_cache_mode = force_generic_plan;
 SET gpureg.enable_scan = on;
@@ -329,7 +329,7 @@ RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 
--- who insists on the GPU gets it
+-- a session that requires the GPU gets it
 SELECT usual_plans(true) \gset
 SET gpureg.device = gpu;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
@@ -364,7 +364,7 @@ SET LOCAL ROLE regress_gpureg_rewriter;
 EXECUTE fit;
 ROLLBACK;
 DEALLOCATE fit;
--- without what the call would become, it stays a call
+-- without the aggregate that would replace it, the call stays
 BEGIN;
 ALTER EXTENSION gpureg DROP FUNCTION gpu_ols_coef(gpu_ols_stats, boolean);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;

@@ -1,5 +1,5 @@
--- Rows that reach the CPU through the ring that feeds a device: the same models, the same errors. (How many workers had
--- rows is a matter of chance.)
+-- Rows that reach the CPU through the ring that feeds a device: models and errors must be the same. (The number of
+-- workers that had rows is random.)
 SET gpureg.device = cpu;
 SET jit = off;
 SET client_min_messages = error;
@@ -39,10 +39,9 @@ ANALYZE ring_kinds, ring_empty, ring_one, ring_wide, ring_parted, ring_temp;
 CREATE FUNCTION ring_hundred() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
     AS $$ BEGIN RETURN QUERY SELECT generate_series(1, 100); END $$;
 
--- A fit with and without the ring: is the model the same, did the ring do what was expected of it (NULL: it may be used
--- or not), and the counts.
--- (Logistic regression sums in float8: collinear columns in another order of rows differ that much without a ring as
--- well.)
+-- A fit with and without the ring: whether the model is the same, whether the ring was used as expected (NULL: either
+-- way), and the counts. (Logistic regression sums in float8: collinear columns in another order of rows differ as much
+-- without a ring.)
 CREATE FUNCTION ring_fit(method text, query text, through_ring boolean) RETURNS gpu_model
 LANGUAGE plpgsql SET gpureg.debug_ring = off AS $$
 DECLARE
@@ -73,7 +72,7 @@ BEGIN
 END
 $$;
 CREATE TABLE ring_queries (id int GENERATED ALWAYS AS IDENTITY, name text, expected boolean, query text);
--- a developers' setting has every plan that may run in a worker run in one
+-- a developers' setting makes every plan that may run in a worker run in one
 SELECT setting <> 'off' AS forced FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query') \gset
 INSERT INTO ring_queries (name, expected, query) VALUES
     ('every type', true, 'SELECT y, small, int, big, real, double, num, money, flag, mark, smalls, ints, bigs, reals, '
@@ -116,7 +115,7 @@ INSERT INTO ring_queries (name, expected, query) VALUES
         'SELECT y, int * (SELECT (gpu_ols(array_agg(int::float8), array_agg(2 * int::float8 + 1)))[2] FROM '
         'ring_kinds) AS z, real FROM ring_kinds');
 CREATE SEQUENCE ring_sequence;
--- more columns than a function has arguments: as they come, of every kind, and single
+-- more columns than a function has arguments: of every kind, and float4
 INSERT INTO ring_queries (name, expected, query) SELECT '120 columns', true,
     format('SELECT y, %s FROM ring_kinds',
     string_agg(CASE j % 6 WHEN 0 THEN format('(int * %s %% 101)::numeric AS c%1$s', j)
@@ -139,7 +138,7 @@ SET gpureg.ring_size = '1MB';
 SELECT name, v.* FROM ring_queries, ring_verdict('ols', query, expected) v
 WHERE name IN ('every type', 'single', 'round the ring', '1000 features', '1000 single features') ORDER BY id;
 RESET gpureg.ring_size;
--- a partition for each worker's block and more, each summed up by itself
+-- a partition for more than each worker's block, each summed by itself
 CREATE TABLE ring_parts (k int, y float8, x float8) PARTITION BY LIST (k);
 DO $$ BEGIN FOR k IN 0..99 LOOP
     EXECUTE format('CREATE TABLE ring_parts_%s PARTITION OF ring_parts FOR VALUES IN (%1$s)', k);
@@ -152,13 +151,13 @@ SELECT v.* FROM ring_verdict('ols', 'SELECT y, x FROM ring_parts', true) v;
 RESET statement_timeout;
 RESET enable_partitionwise_aggregate;
 
--- logistic regression: rows that fit into gpureg.ring_size, ...
+-- logistic regression with rows that fit into gpureg.ring_size
 SELECT name, v.* FROM ring_queries, ring_verdict('logreg', replace(query, 'SELECT y,', 'SELECT won,'), expected) v
 WHERE name IN ('every type', 'boolean response', 'holes', 'single', '100 single columns', '120 columns') ORDER BY id;
 SELECT v.* FROM ring_verdict('logreg', 'SELECT won::int::numeric, real FROM ring_kinds', true) v;
--- ... separated ones, ...
+-- logistic regression with separated rows
 SELECT v.* FROM ring_verdict('logreg', 'SELECT i > 3000, i, real FROM ring_kinds', true) v;
--- ... and those that don't, as the planner says or against its word
+-- logistic regression with rows that don't fit, as the planner expects or not
 SET gpureg.ring_size = '1MB';
 SELECT v.same, v.n FROM ring_verdict('logreg', 'SELECT won, int, real FROM ring_kinds, generate_series(1, 100)',
     false) v;
@@ -175,7 +174,7 @@ SELECT (gpu_logreg_fit('SELECT won, int, real FROM ring_kinds WHERE random() >= 
 SELECT reason, rows FROM gpu_last_run();
 RESET gpureg.ring_size;
 
--- errors: the same with and without workers, each with the name of its column
+-- errors must be the same with and without workers, each with the name of its column
 CREATE FUNCTION ring_error(method text, query text, workers int) RETURNS text
 LANGUAGE plpgsql SET gpureg.debug_ring = on SET parallel_leader_participation = off AS $$
 DECLARE
@@ -222,7 +221,7 @@ INSERT INTO ring_errors (method, query) VALUES
     ('logreg', 'SELECT true AS response, int FROM ring_kinds'),
     ('logreg', 'SELECT won, nothing FROM ring_kinds'),
     ('logreg', 'SELECT won, int / (i - 5000) FROM ring_kinds');
--- among columns that are packed into arrays
+-- errors among columns that are packed into arrays
 INSERT INTO ring_errors (query)
     SELECT format('SELECT y, pair AS p, %s, CASE i WHEN 5000 THEN ''NaN'' ELSE double END AS odd, doubles AS d FROM '
     'ring_kinds', string_agg(format('int AS c%s', j), ', ')) FROM generate_series(1, 100) j;
@@ -234,8 +233,8 @@ INSERT INTO ring_errors (query)
     'ring_kinds', string_agg(format('real AS c%s', j), ', ')) FROM generate_series(1, 100) j;
 SELECT id, ring_error(method, query, 0) AS error, ring_error(method, query, 0) = ring_error(method, query,
     8) AS same_in_workers FROM ring_errors ORDER BY id;
--- an error's context names the caller's query and the caller's functions in it, and nothing of the extension's own,
--- wherever it was raised
+-- an error's context must contain the caller's query and its functions, and nothing of the extension's own, wherever
+-- the error was raised
 CREATE FUNCTION ring_thrower(v float8) RETURNS float8
 LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN IF v = 999 THEN RAISE 'thrown'; END IF; RETURN v; END $$;
 CREATE FUNCTION ring_context(call text, query text, through_ring boolean, workers int) RETURNS text
@@ -278,7 +277,7 @@ SELECT gpu_ols_fit('SELECT y, nothing FROM ring_kinds');
 SELECT gpu_logreg_fit('SELECT CASE i WHEN 5000 THEN 2 ELSE won::int END AS response, int FROM ring_kinds');
 \set SHOW_CONTEXT errors
 
--- wherever a fit may be called from
+-- places that a fit may be called from
 PREPARE ring_prepared(text) AS SELECT (gpu_ols_fit($1)).n;
 EXECUTE ring_prepared('SELECT y, int FROM ring_kinds');
 EXECUTE ring_prepared('SELECT y, real FROM ring_kinds WHERE won');
@@ -318,12 +317,12 @@ FETCH ring_cursor;
 FETCH ring_cursor;
 ROLLBACK;
 SELECT (gpu_ols_fit('SELECT y, int FROM ring_kinds')).n;
--- by a function within a query that workers scan
+-- a function within a query that workers scan
 CREATE FUNCTION ring_wrapped() RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
     AS $$ BEGIN RETURN (gpu_ols_fit('SELECT y, int FROM ring_kinds')).n; END $$;
 SELECT ring_wrapped(), count(*) FROM ring_kinds;
 
--- the aggregate is of no use without a ring
+-- the aggregate refuses to work without a ring
 \set SHOW_CONTEXT never
 SELECT gpu_ingest_pass(NULL, ARRAY['y', 'x'], y, int) FROM ring_kinds;
 \echo :LAST_ERROR_SQLSTATE

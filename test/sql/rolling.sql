@@ -1,4 +1,4 @@
--- Linear regression over windows, against fits in 60 digits: test/data/rolling_reference.py.
+-- Linear regression over windows against fits in 60 digits: test/data/rolling_reference.py.
 CREATE TABLE rolling_rows (dataset text, i int, y float8, x1 float8, x2 float8);
 \copy rolling_rows FROM 'test/data/rolling_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE rolling_fits (dataset text, width int, intercept boolean, row_number bigint, n bigint, term int,
@@ -24,7 +24,7 @@ FROM rolled r JOIN rolling_fits f USING (dataset, width, intercept, row_number) 
 SELECT count(*) AS missing FROM rolling_fits f
 WHERE NOT EXISTS (SELECT FROM rolled r WHERE r.dataset = f.dataset AND r.row_number = f.row_number);
 
--- what gpu_ols_agg gives over the same rows, with which a window shares neither its order of summing nor its shift
+-- gpu_ols_agg over the same rows: a window has another order of summing and another shift
 CREATE FUNCTION same_numbers(a float8[], b float8[], tolerance float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT cardinality(a) = cardinality(b) AND
            bool_and(x IS NOT DISTINCT FROM y OR abs(x - y) <= tolerance * abs(y)) FROM unnest(a, b) u (x, y)
@@ -58,12 +58,12 @@ JOIN gpu_ols_rolling('SELECT y, b, c FROM rolling_many ORDER BY i DESC', 30) d
     ON d.row_number = 700 + 30 - r.row_number;
 SELECT array_agg(row_number) AS rows, count(coef) AS fits
 FROM gpu_ols_rolling('SELECT y, b FROM rolling_many ORDER BY i LIMIT 4', 1);
--- NULLs at the beginning: windows without a complete row, and a first block without one
+-- NULLs at the beginning: windows, and a first block, without a complete row
 SELECT count(*), count(coef) AS fits, min(row_number) FILTER (WHERE coef IS NOT NULL) AS first,
     bool_and(n = greatest(least(row_number - 25, 10), 0)) AS n
 FROM gpu_ols_rolling('SELECT y, CASE WHEN i > 25 THEN b END FROM rolling_many ORDER BY i', 10);
 SELECT count(*), count(coef) FROM gpu_ols_rolling('SELECT y, NULL::float8 FROM rolling_many ORDER BY i', 10, 100);
--- fewer rows than a window, none
+-- fewer rows than a window, and no rows
 SELECT count(*) FROM gpu_ols_rolling('SELECT y, b FROM rolling_many ORDER BY i', 701);
 SELECT count(*) FROM gpu_ols_rolling('SELECT y, b FROM rolling_many WHERE false ORDER BY i', 1);
 SELECT count(*) FROM gpu_ols_rolling('SELECT y, b FROM rolling_many ORDER BY i', 2147483647, 2147483647);

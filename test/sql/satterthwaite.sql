@@ -1,4 +1,4 @@
--- Degrees of freedom of CR2's variances, Satterthwaite's, against R's clubSandwich and matrices of all rows:
+-- Satterthwaite's degrees of freedom of CR2's variances against R's clubSandwich and matrices of all rows:
 -- test/data/satterthwaite_reference.R.
 \set SHOW_CONTEXT never
 CREATE TABLE satt_rows (dataset text, y float8, weight float8, frequency float8, base float8, cluster1 int, cluster2 int,
@@ -28,13 +28,13 @@ LEFT JOIN (VALUES ('clusters, classes', 'binomial', 'logit'), ('clusters, classe
                ('clusters, positive', 'gamma', 'log'), ('clusters, positive, weights', 'gamma', 'log'),
                ('mtcars, gamma', 'gamma', 'log'), ('epil', 'poisson', 'log'), ('infert', 'binomial', 'logit'))
     k(dataset, family, link) USING (dataset);
--- R has fewer digits where columns are nearly collinear or far from 0
+-- R has fewer digits if columns are nearly collinear or far from 0
 SELECT count(*) AS df, max(abs(t.df / f.df - 1)) FILTER (WHERE dataset !~ 'nearly|far') < 1e-9 AS agree,
     max(abs(t.df / f.df - 1)) < 1e-4 AS others
 FROM satt_models JOIN satt_fits f USING (dataset, clusters), gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error,
     statistic, p_value, conf_low, conf_high, df, number) WHERE number = f.term;
 SELECT (m).df_inference, round(t.df::numeric, 1) AS df FROM satt_models, gpu_tidy(m) t WHERE dataset = 'leverage';
--- tests and limits go by them, of linear and other models
+-- tests and limits use them, for linear and other models
 SELECT bool_and(abs(t.p_value - gpu_pt(-abs(t.statistic), t.df) * 2) < 1e-12 AND
                 abs(t.conf_high - t.estimate - gpu_qt(0.975, t.df) * t.std_error) < 1e-9 * t.std_error) AS by_df
 FROM satt_models, gpu_tidy(m) t;
@@ -53,7 +53,7 @@ FROM satt_models, gpu_margins(m, 'SELECT x FROM satt_rows WHERE dataset = ''clus
     LATERAL (SELECT min(df) AS df FROM gpu_tidy(m)) t WHERE dataset = 'clusters, counts';
 SELECT line FROM satt_models, regexp_split_to_table(gpu_summary(m), '\n') line
 WHERE dataset = 'leverage' AND line ~ 'Degrees|Wald|Pr\(|treated|x\[1\]';
--- what passes a model on keeps them; another number of them, or one that is none, is an error
+-- functions that return a model keep them; a wrong number of them, or an invalid one, is an error
 SELECT bool_and(a.df = b.df) AS kept FROM satt_models, gpu_tidy(m) WITH ORDINALITY a, gpu_tidy(gpu_with_terms(m,
     (m).terms[1:1] || 'u'::text || (m).terms[3:])) WITH ORDINALITY b WHERE a.ordinality = b.ordinality AND dataset = 'leverage';
 CREATE FUNCTION with_design(m gpu_model, design text) RETURNS gpu_model LANGUAGE sql AS
@@ -64,7 +64,7 @@ SELECT gpu_predict_interval(with_design(m, '2 1 df 0 '), 'confidence', 0.95, 1, 
 WHERE dataset = 'leverage';
 SELECT count(p_value) AS p_values, count(df) AS df FROM satt_models, gpu_tidy(with_design(m,
     '2 1 df 67 0000000000000000 7ff8000000000000 bff0000000000000 7ff0000000000000')) WHERE dataset = 'leverage';
--- two ways: the fewer of both; with an l2, that of other models; aliased and separated terms have none
+-- two keys: the fewer of both; with an l2, other models' number; aliased and separated terms have none
 SELECT bool_and(abs(t.df / least(a.df, b.df) - 1) < 1e-12) AS fewer
 FROM gpu_ols_fit('SELECT y, cluster1, cluster2, x FROM satt_rows WHERE dataset = ''clusters''', vcov => 'CR2',
          clusters => '{cluster1,cluster2}') m, gpu_tidy(m) WITH ORDINALITY t, satt_fits a, satt_fits b
@@ -79,7 +79,7 @@ SELECT bool_and(df = 'Infinity') AS of_l2 FROM gpu_tidy(gpu_glm_fit('SELECT carb
     l2 => 0.1, vcov => 'CR2', clusters => '{cyl}'));
 SELECT term, df IS NULL AS none FROM gpu_tidy(gpu_ols_fit('SELECT mpg, wt, 2 * wt AS wt2, carb FROM mtcars',
     vcov => 'CR2', clusters => '{carb}'));
--- other covariances: one number for all
+-- one number for all terms with covariances other than CR2
 SELECT v, array_agg(DISTINCT df) AS df FROM unnest('{iid,HC1,HC3,CR0,CR1}'::text[]) v, gpu_tidy(gpu_ols_fit(
     format('SELECT mpg, wt, hp%s FROM mtcars', CASE WHEN v LIKE 'CR%' THEN ', carb' END), vcov => v,
     clusters => CASE WHEN v LIKE 'CR%' THEN '{carb}'::text[] END)) GROUP BY v ORDER BY v;

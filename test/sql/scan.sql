@@ -1,5 +1,5 @@
--- The custom scan: where a plan has it, where it can't have it, and that the results are the same with it as without.
--- 015_scan.pl takes tables and statements at random; these are the cases that have a name.
+-- The custom scan: plans that have it, plans that can't have it, and results, which must be those without it.
+-- 015_scan.pl draws tables and statements at random; these are named cases.
 SET gpureg.enable_scan = on;
 SET extra_float_digits = 1;
 CREATE TABLE scan_rows (k int, y float8, x1 float8, x2 real, x3 int2, x4 int4, x5 int8, b bool, n numeric, d date,
@@ -44,7 +44,7 @@ BEGIN
     IF usual THEN PERFORM usual_plans(false); END IF;
     RETURN found_it;
 END $$;
--- What a statement of one row gives, as text, or its error.
+-- The result of a statement of one row, as text, or its error
 CREATE FUNCTION outcome(statement text, scan bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     r record;
@@ -59,7 +59,7 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
     RETURN state || ': ' || message;
 END $$;
--- Rounded to 12 digits, as the order of the rows decides upon the last bits, and so upon what rounding left
+-- A result rounded to 12 digits, as the order of the rows decides the last bits, and so the rounding that is left
 CREATE FUNCTION rounded(outcome text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(CASE WHEN part ~ '^-?\d+\.\d+(e-?\d+)?$' THEN to_char(part::float8,
         '9.99999999999EEEE') ELSE part END, ' ' ORDER BY i)
@@ -70,7 +70,7 @@ CREATE FUNCTION same(statement text) RETURNS bool LANGUAGE sql AS $$
     SELECT rounded(outcome(statement, true)) IS NOT DISTINCT FROM rounded(outcome(statement, false))
 $$;
 
--- Aggregates that it takes, alone and together
+-- Aggregates that the scan computes, alone and together
 SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
     (1, 'ols', 'SELECT gpu_ols_agg(y, x1, x2) FROM scan_rows'),
     (2, 'ols of a boolean', 'SELECT gpu_ols_agg(b, x1, x2) FROM scan_rows'),
@@ -105,7 +105,7 @@ SELECT what, uses_scan(statement) AS scan, same(statement) FROM (
             '(SELECT max(f) FROM scan_few) + x1']) WITH ORDINALITY w(what, i)) s
 ORDER BY i;
 
--- Filters; where no row is expected and gathering costs nothing, the leader may as well aggregate
+-- Filters; if no row is expected and gathering costs nothing, the leader may as well aggregate
 SELECT filter, uses_scan(statement, filter LIKE 'x1 > _NaN_') AS scan, same(statement) FROM (
     SELECT i, filter, format('SELECT gpu_ols_agg(y, x1, x4) FROM scan_rows WHERE %s', filter) AS statement
         FROM unnest(ARRAY['x1 > 0', 'x2 < 3.5', 'x3 <> 4',
@@ -137,7 +137,7 @@ SELECT keys, uses_scan(statement) AS scan, same(statement) FROM (
         ARRAY[9]) || 'HAVING (gpu_ols_agg(y, x1)).n > 300'::text)
         WITH ORDINALITY w(keys, kept, i)) s ORDER BY i;
 
--- Where it can't be right, or isn't thought of: the plan is another, the result the same
+-- Statements for which the scan would be wrong, or isn't considered: the plan is another, the result the same
 SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
     (1, 'distinct in the aggregate', 'SELECT gpu_ols_agg(DISTINCT y, x4) FROM scan_rows'),
     (2, 'order in the aggregate', 'SELECT gpu_ols_agg(y, x4 ORDER BY x1) FROM scan_rows'),
@@ -161,7 +161,7 @@ SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
     (17, 'a coefficient of each row''s',
         'SELECT gpu_logreg_solve(gpu_logreg_step_agg(ARRAY[x1 * 0, 0], b, x2)) FROM scan_rows')) c(i, name, statement)
         ORDER BY i;
--- what is volatile is called once for each row that passes the filter
+-- volatile expressions are called once for each row that passes the filter
 CREATE SEQUENCE scan_calls;
 SELECT uses_scan(s.statement), (outcome(s.statement, true)) ~ 'ols', currval('scan_calls') FROM (VALUES
     ($$SELECT gpu_ols_agg(y, x4, nextval('scan_calls')) FROM scan_rows WHERE k = 0$$)) s(statement);
@@ -169,7 +169,7 @@ SET gpureg.enable_scan = off;
 SELECT uses_scan('SELECT gpu_ols_agg(y, x1) FROM scan_rows');
 SET gpureg.enable_scan = on;
 
--- Errors are the same, with and without
+-- Errors are the same with and without the scan
 INSERT INTO scan_empty (y, x1, x4, b) VALUES (1, 2, 3, true), (2, 'NaN', 0, true), (3, 'Infinity', 5, true), (4, 1e200,
     1, true);
 SELECT outcome(statement, true), same(statement) FROM (VALUES ('SELECT gpu_ols_agg(y, x1) FROM scan_empty'),
@@ -179,7 +179,7 @@ SELECT outcome(statement, true), same(statement) FROM (VALUES ('SELECT gpu_ols_a
         ('SELECT gpu_ols_agg(y, 1 / x4) FROM scan_empty'),
     ('SELECT gpu_wls_agg(-x4, y, x4) FROM scan_empty'),
         ('SELECT gpu_logreg_solve(gpu_logreg_step_agg(''{}'', y, x4)) FROM scan_empty')) s(statement);
--- ... also those of values in rows that are left out for a NULL
+-- errors of values in rows that are left out for a NULL
 INSERT INTO scan_empty (k, n) VALUES (9, 1e400);
 SELECT left(outcome(statement, true), 40), same(statement) FROM (VALUES
     ('SELECT gpu_ols_agg(y, n) FROM scan_empty WHERE k = 9'), ('SELECT gpu_ols_agg(n, VARIADIC v) FROM scan_empty'),
@@ -206,7 +206,7 @@ SELECT m.n + m.n_skipped = :allowed AS only_its_rows FROM (SELECT (gpu_ols_agg(y
     WHERE k = 0 OR k = 1) m;
 SELECT same('SELECT gpu_ols_agg(y, x1) FROM scan_parents WHERE k > 0');
 RESET ROLE;
--- the policy is met before what could tell of other rows
+-- the policy applies before conditions that could disclose other rows
 CREATE TABLE scan_secret (k int, y float8, x1 float8);
 INSERT INTO scan_secret VALUES (1, 1, 1), (2, 2, 3), (2, 3, 5);
 ALTER TABLE scan_secret ENABLE ROW LEVEL SECURITY;
@@ -215,7 +215,7 @@ GRANT SELECT ON scan_secret TO regress_gpureg_scan;
 SET ROLE regress_gpureg_scan;
 SELECT (gpu_ols_agg(y, x1)).n FROM scan_secret WHERE scan_leak(y);
 RESET ROLE;
--- a plan that is kept is another role's, and another policy's, too
+-- a cached plan serves other roles and policies, too
 PREPARE of_policy AS SELECT (m).n + (m).n_skipped AS rows FROM (SELECT gpu_ols_agg(y, x1) AS m FROM scan_parents) q;
 SELECT uses_scan('EXECUTE of_policy');
 CREATE TEMP TABLE scan_counts AS EXECUTE of_policy;
@@ -234,21 +234,21 @@ SELECT uses_scan(statement), same(statement) FROM (VALUES
     ('SELECT count(*) FROM scan_few o
         WHERE (SELECT (gpu_ols_agg(y, x1)).n FROM scan_rows WHERE k >= o.f) > 700')) s(statement);
 
--- Parameters, of a plan for any value
+-- Parameters in a generic plan
 SET plan_cache_mode = force_generic_plan;
 PREPARE of_k(int, float8) AS SELECT (gpu_ols_agg(y, x1, x2 * $2)).n FROM scan_rows WHERE k = $1 AND x4 > $2;
 SELECT uses_scan('EXECUTE of_k(1, 2)');
 EXECUTE of_k(1, 2);
 EXECUTE of_k(NULL, 2);
 SELECT count(x1) FROM scan_rows WHERE k = 1 AND x4 > 2;
--- its table's columns change beneath it
+-- the table's columns change under the plan
 ALTER TABLE scan_rows DROP COLUMN ts, ADD later float8 DEFAULT 2.5;
 EXECUTE of_k(1, 2);
 RESET plan_cache_mode;
 SELECT uses_scan(statement), same(statement)
     FROM (VALUES ('SELECT gpu_ols_agg(y + later, x1, later) FROM scan_rows')) s(statement);
 
--- Cursors: what is done after they are opened isn't seen; they may be read twice
+-- Cursors don't see later changes; they may be read twice
 BEGIN;
 SELECT uses_scan('DECLARE c SCROLL CURSOR FOR SELECT (gpu_ols_agg(y, x1)).n FROM scan_rows');
 SELECT count(x1) AS before FROM scan_rows \gset
@@ -259,7 +259,7 @@ SELECT :cursor_n = :before AS as_it_was;
 MOVE BACKWARD ALL IN c;
 FETCH c \gset again_
 SELECT :again_n = :before AS the_same_again;
--- what this transaction did, is seen by what begins later
+-- later statements see this transaction's changes
 SELECT (gpu_ols_agg(y, x1)).n < :before AS less FROM scan_rows;
 SAVEPOINT s;
 DELETE FROM scan_rows;
@@ -269,12 +269,12 @@ SELECT (gpu_ols_agg(y, x1)).n > 0 AS again FROM scan_rows;
 ROLLBACK;
 SELECT (gpu_ols_agg(y, x1)).n = :before AS all_of_it FROM scan_rows;
 
--- The query forms read their rows in the same way
+-- The query forms read their rows in this way
 SELECT same(statement) FROM (VALUES ($$SELECT gpu_ols_fit('SELECT y, x1, x4, v FROM scan_rows WHERE k > 0')$$),
     ($$SELECT gpu_logreg_fit('SELECT b, x1, x4 FROM scan_parts')$$),
     ($$SELECT gpu_glm_fit('SELECT x4, x1, x2 FROM scan_rows', 'poisson', weights => 'x2')$$)) s(statement);
 
--- EXPLAIN ANALYZE runs it
+-- EXPLAIN ANALYZE runs the scan
 CREATE FUNCTION scan_analyzed(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -298,7 +298,7 @@ DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed;
 DROP OWNED BY regress_gpureg_scan;
 DROP ROLE regress_gpureg_scan;
 
--- Keys that are in memory in a form of their own, when they go to files
+-- Keys that have another form in memory than in files
 CREATE TABLE scan_arrays AS SELECT sin(i * 1.3) AS y, cos(i * 1.7) AS x1, ARRAY[i % 3000, 7] AS a
 FROM generate_series(1, 9000) i;
 ANALYZE scan_arrays;

@@ -1,9 +1,9 @@
--- The custom scan and the rewrite of calls over array_agg at their edges: each result is the one with
+-- The custom scan and the rewrite of calls over array_agg at their edges: each result must be that with
 -- gpureg.enable_scan = off and gpureg.enable_rewrite = off.
 SET max_parallel_workers_per_gather = 0;
 SET enable_sort = off;
 
--- Keys of groups that wait in a file: array_append gives an expanded array, whose datum is a pointer into memory
+-- Keys of groups that wait in a file: array_append returns an expanded array, whose datum is a pointer into memory
 CREATE TABLE edge_rows AS SELECT i % 5000 AS k, sin(i) AS y, cos(i * 1.7) AS x, ARRAY[i % 5000] AS a
     FROM generate_series(1, 20000) i;
 ANALYZE edge_rows;
@@ -24,7 +24,7 @@ RESET work_mem;
 RESET hash_mem_multiplier;
 RESET enable_sort;
 
--- A plan that is kept is made anew when the transition function can't be called in place any more
+-- A cached plan is made anew when the transition function can't be called in place any more
 SET plan_cache_mode = force_generic_plan;
 PREPARE edge_kept AS SELECT (gpu_ols_agg(y, x)).n FROM edge_rows;
 EXECUTE edge_kept;
@@ -34,7 +34,7 @@ EXECUTE edge_kept;
 ROLLBACK;
 EXECUTE edge_kept;
 
--- Partitions that a parameter or a stable function rules out aren't read
+-- Partitions that a parameter or a stable function excludes aren't read
 CREATE TABLE edge_parts (k int, y float8, x float8) PARTITION BY LIST (k);
 CREATE TABLE edge_parts_1 PARTITION OF edge_parts FOR VALUES IN (1);
 CREATE TABLE edge_parts_2 PARTITION OF edge_parts FOR VALUES IN (2);
@@ -67,7 +67,7 @@ END $$;
 SELECT gpu_logreg(array_agg(x), array_agg(y > 0), true, edge_l2()) IS NOT NULL AS fitted FROM edge_rows;
 SELECT last_value < 10 AS a_few_times FROM edge_calls;
 
--- A role that may not call gpu_ols doesn't by another role's plan
+-- A role that may not call gpu_ols may not do so by another role's plan
 CREATE ROLE regress_gpureg_edge_may;
 CREATE ROLE regress_gpureg_edge_may_not;
 GRANT SELECT ON edge_rows TO regress_gpureg_edge_may, regress_gpureg_edge_may_not;

@@ -1,4 +1,4 @@
--- The groups of a custom scan, in memory, in files, and exchanged among parallel workers: as the executor has them.
+-- The groups of a custom scan, in memory, in files, and exchanged among parallel workers, against the executor's.
 SET gpureg.enable_scan = on;
 CREATE TABLE grouped AS
 SELECT i, i % 700 AS few, i / 60 AS clustered, (i * 7919) % 3000 AS many, 'group ' || i % 300 AS name,
@@ -6,7 +6,7 @@ SELECT i, i % 700 AS few, i / 60 AS clustered, (i * 7919) % 3000 AS many, 'group
        cos(i * 1.7) AS x1, CASE WHEN i % 11 <> 0 THEN (i * 31) % 101 END AS x2, i % 7 AS w
 FROM generate_series(0, 17999) i;
 ANALYZE grouped;
--- costs that make it dear to do anything in one process that several can do
+-- costs that make work in one process expensive if several can share it
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET cpu_operator_cost = 1000;
@@ -19,7 +19,7 @@ EXPLAIN (COSTS OFF) SELECT few, gpu_ols_agg(y, x1) FROM grouped GROUP BY few;
 EXPLAIN (COSTS OFF) SELECT few, gpu_ols_agg(y, x1) FROM grouped GROUP BY few
 HAVING (gpu_ols_agg(y, x1)).n > 3 ORDER BY few LIMIT 3;
 
--- What a statement of keys and models gives, with the scan and without: the groups, and in how many something differs
+-- A statement of keys and models with the scan and without: the number of groups, and of those that differ
 CREATE FUNCTION compared(statement text, OUT exchanged bool, OUT ngroups bigint, OUT other bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -65,17 +65,17 @@ CREATE TEMP TABLE statements AS SELECT * FROM (VALUES
         gpu_ols_agg(y, x1) AS m FROM grouped GROUP BY few) s ON k % 3 = o % 3 OR k < -o'))
     s(id, what, statement);
 
--- the first process to read waits, so that others have time to come
+-- the first process to read waits, so that others have time to start
 CREATE VIEW shared AS
 SELECT * FROM grouped WHERE CASE WHEN i % 6000 = 0 THEN pg_sleep(0.03)::text IS NOT NULL ELSE true END;
 UPDATE statements SET statement = replace(statement, 'FROM grouped', 'FROM shared');
 
 SELECT what, compared(statement) FROM statements ORDER BY id;
--- little memory: groups and rows go to files, and to files again
+-- little memory: groups and rows go to files, in several rounds
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SELECT what, compared(statement) FROM statements ORDER BY id;
--- workers that can't be had, or alone
+-- workers that don't start, or work without the leader
 SET max_parallel_workers = 0;
 SELECT what, compared(statement) FROM statements WHERE id IN (1, 3, 9, 17) ORDER BY id;
 RESET max_parallel_workers;
@@ -90,7 +90,7 @@ RESET work_mem;
 SELECT what, compared(statement) FROM statements ORDER BY id;
 SET max_parallel_workers_per_gather = 2;
 
--- values of four bytes, which a column and a function may bring with other bits beyond these
+-- values of four bytes, whose datums from a column and from a function may differ in their upper bits
 CREATE TABLE narrow AS SELECT i, t, hashtext(t) AS h, (3000000000 + i % 3)::oid AS o, sin(i) AS y, cos(i * 1.7) AS x
 FROM generate_series(1, 9000) i, LATERAL (SELECT 'text ' || (i * 7) % 9 AS t) s;
 ANALYZE narrow;
@@ -100,7 +100,7 @@ SELECT count(*), sum((m).n) FROM (SELECT CASE WHEN i % 2 = 0 THEN o ELSE ('30000
     gpu_ols_agg(y, x) AS m FROM narrow GROUP BY 1) s;
 DROP TABLE narrow;
 
--- EXPLAIN tells of records in files. Other processes may come too late.
+-- EXPLAIN shows records in files. Other processes may start too late.
 CREATE FUNCTION analyzed(statement text, ntimes int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -120,7 +120,7 @@ SELECT analyzed('SELECT many, gpu_ols_agg(y, x1) FROM grouped GROUP BY many', 1)
 RESET work_mem;
 SET max_parallel_workers_per_gather = 2;
 
--- What isn't read to its end
+-- Results that aren't read to their end
 SELECT count(*) FROM (SELECT many, gpu_ols_agg(y, x1) FROM shared GROUP BY many LIMIT 10) s;
 SELECT count(*) FROM generate_series(1, 3) o,
     LATERAL (SELECT few, gpu_ols_agg(y, x1) FROM shared WHERE i > o GROUP BY few LIMIT 5) s;
@@ -130,7 +130,7 @@ FETCH 2 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
 
--- Errors come through, wherever the row is
+-- Errors come through from any row
 INSERT INTO grouped (i, few, many, y, x1, w) VALUES (20000, 3, 5, 1, 1, -1), (20001, 4, 6, 'NaN', 1, 1);
 CREATE FUNCTION failing(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- gpu_auc and gpu_brier. Reference values: all pairs counted in SQL, sums in numeric, and R 4.2's wilcox.test():
+-- gpu_auc and gpu_brier against all pairs counted in SQL, sums in numeric, and R 4.2's wilcox.test():
 -- test/data/after_fit_reference.R.
 \set VERBOSITY default
 CREATE TABLE scored AS SELECT i % 7 AS g, round((sin(i) * 20)::numeric) / 8 AS score,
@@ -8,23 +8,23 @@ CREATE FUNCTION auc_by_pairs(g_from int, g_to int) RETURNS numeric LANGUAGE sql 
     SELECT avg(CASE WHEN a.score > b.score THEN 1 WHEN a.score = b.score THEN 0.5 ELSE 0 END) FROM scored a, scored b
     WHERE a.label AND NOT b.label AND a.g BETWEEN g_from AND g_to AND b.g BETWEEN g_from AND g_to
 $$;
--- small ones that are plain to see: in order, in reverse, half and half, all of one score
+-- small cases: in order, in reverse, half and half, equal scores
 SELECT gpu_auc(s, y) FROM (VALUES (1, false), (2, false), (3, true), (4, true)) t(s, y);
 SELECT gpu_auc(s, NOT y) FROM (VALUES (1, false), (2, false), (3, true), (4, true)) t(s, y);
 SELECT gpu_auc(s, y) FROM (VALUES (1, 0), (2, 1), (2, 0), (3, 1)) t(s, y);
 SELECT gpu_auc(s, y) AS ties, gpu_auc(-s, y) AS zeros,
     gpu_auc(CASE WHEN y = 1 THEN 'Infinity' ELSE '-Infinity' END::float8, y) AS infinite
 FROM (VALUES (0::float8, 0), ('-0', 1)) t(s, y);
--- labels as numbers of any type, and as booleans; what wilcox.test() has of mtcars
+-- labels as numbers of any type, and as booleans; wilcox.test() of mtcars
 SELECT gpu_auc(mpg, am) = gpu_auc(mpg, am = 1) AS boolean, gpu_auc(mpg, am) = gpu_auc(mpg, am::int) AS int,
     gpu_auc(mpg, am) = gpu_auc(mpg::numeric, am::numeric) AS numeric,
     digits(gpu_auc(mpg, am), 0.82995951417004040) >= 15 AS wilcoxon FROM mtcars;
--- with many ties, to the last digit; in groups, filtered
+-- many ties, to the last digit; groups, filters
 SELECT digits(gpu_auc(score, label), auc_by_pairs(0, 6)) >= 15.9 AS all, count(*) FROM scored;
 SELECT bool_and(digits(auc, auc_by_pairs(g, g)) >= 15.9) AS groups
 FROM (SELECT g, gpu_auc(score, label) AS auc FROM scored GROUP BY g) a;
 SELECT digits(gpu_auc(score, label) FILTER (WHERE g = 3), auc_by_pairs(3, 3)) >= 15.9 AS filtered FROM scored;
--- the order of rows doesn't matter, nor does how often tallies are merged
+-- neither the order of rows matters, nor how often tallies are merged
 SELECT count(DISTINCT auc) FROM (SELECT gpu_auc(score, label ORDER BY score) AS auc FROM scored
     UNION ALL SELECT gpu_auc(score, label ORDER BY score DESC, label) FROM scored
     UNION ALL SELECT gpu_auc(score, label ORDER BY p) FROM scored) a;
@@ -52,7 +52,7 @@ SELECT digits(gpu_brier(1e-9, i % 1000 = 0), (1000 * (1 - 1e-9) ^ 2 + 999000 * 1
 FROM generate_series(1, 1000000) i;
 SELECT digits(gpu_brier(gpu_predict(h, wt, hp), am), 0.046592363225272666) >= 12 AS mtcars
 FROM mtcars, (SELECT gpu_logreg_fit('SELECT am, wt, hp FROM mtcars') AS h) f;
--- parallel plans: partial aggregates, with states that travel
+-- parallel plans: partial aggregates, whose states are sent
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -89,7 +89,7 @@ SELECT gpu_brier(0.5, 0.5);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_auc(i, true) FROM generate_series(1, 17000000) i;
 \echo :LAST_ERROR_SQLSTATE
--- functions of the aggregates, called by hand
+-- functions of the aggregates, called directly
 SELECT call, refuses_internal(call) AS refused
 FROM unnest(ARRAY['gpu_auc_final(NULL)', 'gpu_auc_accum(NULL, 1, true)', 'gpu_auc_combine(NULL, NULL)',
     $$gpu_auc_deserialize('\x00', NULL)$$]) call;

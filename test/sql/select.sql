@@ -1,5 +1,5 @@
--- Subsets of features, against all that there are, solved in exact rationals: test/data/select_reference.py, with which
--- R's leaps and step() agree.
+-- Subsets of features against all subsets, solved in exact rationals: test/data/select_reference.py, with which R's
+-- leaps and step() agree.
 CREATE TABLE select_fits (dataset text, method text, intercept boolean, size int, columns int[], rss numeric,
     r_squared numeric, adj_r_squared numeric, cp numeric, aic numeric, bic numeric);
 \copy select_fits FROM 'test/data/select_fits.csv' WITH (FORMAT csv, HEADER)
@@ -22,7 +22,7 @@ SELECT method, count(*) AS subsets, bool_and(r.columns = f.columns) AS same,
              close_to(r.aic, f.aic, 100) AND close_to(r.bic, f.bic, 100)) AS agree
 FROM selected r FULL JOIN select_fits f USING (dataset, method, intercept, size)
 GROUP BY method ORDER BY method COLLATE "C";
--- a fit of these columns: to the bit
+-- a subset's RSS is that of a fit of its columns, to the bit
 SELECT bool_and(r.rss = (gpu_ols_solve(s, intercept, r.columns)).deviance) AS of_a_fit
 FROM selected r JOIN select_states USING (dataset) WHERE size > 0;
 -- the size that each criterion chooses
@@ -39,20 +39,20 @@ FROM (SELECT dataset, criterion, method, r.size, r.terms, r.best,
       WINDOW w AS (PARTITION BY dataset, criterion, method)) r
 WHERE best ORDER BY dataset COLLATE "C", criterion COLLATE "C", method COLLATE "C";
 
--- names, columns to choose from, another response, and how many at most
+-- names, columns to choose from, another response, and a largest size
 SELECT size, columns, terms FROM select_states,
     gpu_ols_select(gpu_ols_named(s, '{mpg,cyl,disp,hp,drat,wt,qsec,vs,am,gear,carb}'), 'aic', 'forward', true,
                    '{wt,mpg,qsec,am}', 'hp') WHERE dataset = 'mtcars' ORDER BY size;
 SELECT bool_and(a.rss = b.rss AND a.terms = b.terms) AS same, count(*)
 FROM select_states, gpu_ols_select(s, 'cp', 'best', max_size => 3) a, gpu_ols_select(s, 'cp') b
 WHERE a.size = b.size AND dataset = 'diabetes';
--- weights, and frequencies, as R's AIC of such fits
+-- weights and frequencies: AIC and BIC are R's of such fits
 SELECT bool_and(abs(r.aic - g.aic) < 1e-9 AND abs(r.bic - g.bic) < 1e-9 AND
                 abs(r.adj_r_squared - g.adj_r_squared) < 1e-14) AS as_glance
 FROM (SELECT gpu_wls_stats_agg(qsec, mpg, wt, hp, drat, am) AS s FROM mtcars) m, gpu_ols_select(s) r,
      gpu_glance(gpu_ols_solve(s, features => CASE WHEN r.size > 0 THEN r.columns END)) g WHERE size IN (1, 2, 3, 4);
 
--- thirty features that are alike, with effects of every size; a second is what it may take
+-- thirty similar features, with effects of every size; the search may take a second
 CREATE TABLE thirty AS
 SELECT gpu_ols_stats_agg(y, VARIADIC x) AS s
 FROM (SELECT array_agg(v + common ORDER BY k) AS x, sum((v + common) * (k % 5 - 2)) + 20 * sin(i * 1.7) AS y
@@ -65,13 +65,13 @@ SELECT count(*) AS sizes, bool_and(r.rss <= f.rss) AS no_worse_than_forward, boo
 FROM thirty, gpu_ols_select(s) r JOIN gpu_ols_select((SELECT s FROM thirty), 'bic', 'forward') f USING (size)
 JOIN gpu_ols_select((SELECT s FROM thirty), 'bic', 'backward') b USING (size);
 
--- collinear features: no subset has more than the rank; backward begins with those that a fit of all keeps
+-- collinear features: no subset is larger than the rank; backward steps begin with the features that a fit of all keeps
 SELECT method, count(*) AS sizes, max(size),
     max(columns::text) FILTER (WHERE size = 3 AND method = 'backward') AS kept, bool_or(best) AS one_is_best
 FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp, wt + hp, 3, qsec) AS s FROM mtcars) m,
      unnest('{best,forward,backward}'::text[]) method, gpu_ols_select(s, 'aic', method)
 GROUP BY method ORDER BY method COLLATE "C";
--- as many features as rows, and more: up to the rank, without a best among what has no residual
+-- no fewer features than rows: sizes up to the rank, with no best one among subsets without residuals
 SELECT method, count(*) AS sizes, max(size), count(cp) AS cp, max(size) FILTER (WHERE best) < 5 AS best_has_residuals
 FROM (SELECT gpu_ols_stats_agg(mpg, cyl, disp, hp, drat, wt, qsec, carb) AS s FROM (SELECT * FROM mtcars LIMIT 6) m) m,
      unnest('{best,forward,backward}'::text[]) method, gpu_ols_select(s, 'bic', method)

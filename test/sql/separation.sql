@@ -1,15 +1,15 @@
--- Separation: estimates that are infinite are found and named, and those that are not are right.
--- the sets that are known to be separated by all of their columns, and those that are not at all
+-- Separation: infinite estimates must be found and named, and all others must be right.
+-- sets that are known to be separated by all of their columns, and sets that are not separated
 SELECT name, (m).converged, (m).separated = (m).terms AS all_terms, cardinality((m).separated), (m).deviance, (m).rank
 FROM (VALUES ('breast_cancer', gpu_logreg_fit('TABLE breast_cancer')), ('wine01', gpu_logreg_fit('TABLE wine01')),
     ('mtcars', gpu_logreg_fit('SELECT am, mpg, cyl, disp, hp, drat, wt, qsec, vs, gear, carb FROM mtcars'))) AS t(name,
     m);
 SELECT fit, (m).converged, (m).separated FROM (SELECT fit, gpu_logreg_fit(query) AS m FROM logit_queries) t
 ORDER BY fit;
--- every row is given its class
+-- every row gets its class
 SELECT max(abs(y - gpu_predict(m, VARIADIC ARRAY[x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12])))
     < 1e-9 AS wine01 FROM wine01, gpu_logreg_fit('TABLE wine01') m;
--- one column, both ways round: what runs off, and where to
+-- one column, in either direction: the terms without a finite estimate, and their signs
 SELECT term, estimate, std_error, statistic, p_value, conf_low, conf_high
 FROM gpu_tidy(gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)'));
 SELECT term, estimate AS odds_ratio, std_error, conf_low
@@ -17,8 +17,8 @@ FROM gpu_tidy(gpu_logreg_fit('VALUES (1, 1), (1, 2), (0, 3), (0, 4)'), exponenti
 SELECT n, rank, df_residual, deviance, digits(null_deviance, 8 * ln(2.0)) > 14 AS null_deviance, log_lik, aic, converged
 FROM gpu_glance(gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)'));
 SELECT gpu_logreg('{1,2,3,4}', '{0,0,1,1}'::float8[]) IS NOT NULL AS arrays;
--- one column and its square: either does by itself, so neither must, nor has the intercept a side; where both are
--- wanted, both have a sign
+-- one column and its square: each separates alone, so neither must, and the intercept has no sign; with both together,
+-- both have a sign
 SELECT term, estimate, std_error, statistic, p_value, conf_low
 FROM gpu_tidy(gpu_logreg_fit('VALUES (0, 1, 1), (0, 2, 4), (1, 3, 9), (1, 4, 16)'));
 SELECT term, estimate FROM gpu_tidy(gpu_logreg_fit('VALUES (0, 1, 0), (0, 0, 1), (1, 1, 2), (1, 2, 1), (0, 0, 0), (0, '
@@ -26,7 +26,7 @@ SELECT term, estimate FROM gpu_tidy(gpu_logreg_fit('VALUES (0, 1, 0), (0, 0, 1),
 SELECT (m).vcov[2][2], abs(gpu_predict(m, 2, 4)) < 1e-12 AS class_0, abs(gpu_predict(m, 3, 9) - 1) < 1e-12 AS class_1
 FROM gpu_logreg_fit('VALUES (0, 1, 1), (0, 2, 4), (1, 3, 9), (1, 4, 16)') m;
 
--- a dummy that is 1 for ones alone: that term has no estimate, the others are those of the rows where it is 0
+-- a dummy that is 1 only for ones: its term has no estimate, the others are those of the rows where it is 0
 CREATE TABLE sep AS SELECT i, (i * 7 + i / 3) % 5 < 2 OR i % 12 = 0 AS y, i % 20 AS a, sin(i) AS b,
     (i % 12 = 0)::int AS d, (i % 12 = 5 AND (i * 7 + i / 3) % 5 >= 2)::int AS e FROM generate_series(1, 240) i;
 CREATE TEMP TABLE dummy AS SELECT gpu_logreg_fit('SELECT y, a, b, d FROM sep') AS dm,
@@ -40,15 +40,15 @@ SELECT term, estimate, std_error, statistic, p_value, conf_low, conf_high FROM d
 SELECT term, estimate, conf_low, conf_high FROM dummy, gpu_tidy(dm, exponentiate => true) WHERE term = 'd';
 SELECT term, estimate IS NOT NULL AND std_error IS NOT NULL AND p_value IS NOT NULL AS complete FROM dummy, gpu_tidy(dm)
 WHERE term <> 'd';
--- predictions: 1 where it is 1, those of the limit elsewhere
+-- predictions: 1 where the dummy is 1, the limit's elsewhere
 SELECT d, max(abs(gpu_predict(dm, a, b, d) - CASE WHEN d = 1 THEN 1 ELSE gpu_predict(dw, a, b) END)) < 1e-12 AS right
 FROM dummy, sep GROUP BY d ORDER BY d;
--- as many iterations as an int counts, or nearly
+-- max_iter at the largest integer, or near it
 SELECT max_iter, (m).deviance = (dm).deviance AS deviance, (m).coef = (dm).coef AS coef,
     (m).iterations = (dm).iterations AS iterations
 FROM dummy, unnest(ARRAY[1000, 2147483646, 2147483647]) max_iter,
     gpu_logreg_fit('SELECT y, a, b, d FROM sep', max_iter => max_iter) m;
--- for zeros alone
+-- a dummy that is 1 only for zeros
 SELECT (m).separated, t.estimate, o.estimate AS odds_ratio,
     relative_difference((m).coef[1:3], (dw).coef) < 1e-12 AS others
 FROM dummy, gpu_logreg_fit('SELECT y AND d = 0 AS y, a, b, d FROM sep') m, gpu_tidy(m) t,
@@ -58,18 +58,18 @@ SELECT (m).separated, (SELECT array_agg(estimate) FROM gpu_tidy(m) WHERE term IN
     relative_difference((m).coef[1:3], (w).coef) < 1e-12 AS others
 FROM gpu_logreg_fit('SELECT y, a, b, d, e FROM sep') m,
     gpu_logreg_fit('SELECT y, a, b FROM sep WHERE d = 0 AND e = 0') w;
--- a dummy and its complement: the later is aliased
+-- a dummy and its complement: the later one is aliased
 SELECT (m).separated, (m).coef[5] IS NULL AS aliased, (m).rank,
     relative_difference((m).coef[1:3], (dw).coef) < 1e-12 AS others
 FROM dummy, gpu_logreg_fit('SELECT y, a, b, d, 1 - d AS complement FROM sep') m;
--- whatever the scale and the origin of the other columns
+-- any scale and origin of the other columns
 SELECT scale, shift, (m).separated, relative_difference(ARRAY[(m).coef[2] * scale, (m).coef[3] / scale],
     (dw).coef[2:3]) < 1e-8 AS others
 FROM dummy, (VALUES (1, 0), (1e-6, 0), (1e6, 0), (1, 1e6)) AS s(scale, shift),
     gpu_logreg_fit(format('SELECT y, a * %1$s + %2$s AS a, b / %1$s - %2$s AS b, d FROM sep', scale, shift)) m;
 SELECT scale, (m).separated FROM unnest(ARRAY[1e-9, 1e9]) scale,
     gpu_logreg_fit(format('SELECT y, a, b, d * %s AS d FROM sep', scale)) m;
--- from a temporary file, and by a query that is run once a pass
+-- rows from a temporary file, and from a query that is run for each pass
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2; SET max_parallel_workers = 0;
@@ -83,8 +83,8 @@ SELECT reason ~ 'the query was run \d+ times$' AS passes FROM gpu_last_run();
 SELECT (m).separated = (m).terms AS wine01 FROM gpu_logreg_fit('SELECT wine01.* FROM wine01, one_of_many()') m;
 RESET ALL;
 
--- across two columns: ones where a > b, zeros where a < b, both where they are equal; the intercept is that of the rows
--- where they are
+-- separation across two columns: ones where a > b, zeros where a < b, both where they are equal; the intercept is that
+-- of the rows where they are
 CREATE TEMP TABLE across AS SELECT i % 7 AS a, i / 7 AS b, CASE WHEN i % 7 > i / 7 THEN 1 WHEN i % 7 < i / 7 THEN 0
     ELSE j % 2 * (i % 3) % 2 END AS y FROM generate_series(0, 48) i, generate_series(1, 2) j;
 SELECT (m).separated, (t).estimates, abs((m).coef[1] - (w).coef[1]) < 1e-12 AS intercept,
@@ -96,11 +96,11 @@ SELECT sign(a - b) AS side,
     max(abs(gpu_predict(m, a, b) - CASE WHEN a > b THEN 1 WHEN a < b THEN 0 ELSE gpu_predict(w, a) END))
     < 1e-12 AS right FROM across, gpu_logreg_fit('SELECT y, a, b FROM across') m,
     gpu_logreg_fit('SELECT y, a FROM across WHERE a = b') w GROUP BY 1 ORDER BY 1;
--- classes that meet at one value: there it is their share that is fitted
+-- classes that meet at one value, where the share is fitted
 SELECT (m).separated, abs(gpu_predict(m, 3) - 0.75) < 1e-12 AS share, gpu_predict(m, 2) < 1e-12 AS below,
     gpu_predict(m, 4) > 1 - 1e-12 AS above, digits((m).deviance, -2 * (3 * ln(0.75) + ln(0.25))) > 14 AS deviance
 FROM gpu_logreg_fit('VALUES (0, 1), (0, 2), (0, 3), (1, 3), (1, 3), (1, 3), (1, 4), (1, 5)') m;
--- by a hair: overlap is no separation, a gap is one
+-- tiny distances: an overlap is no separation, a gap is one
 SELECT hair, (m).separated, (m).converged FROM unnest(ARRAY[1e-3, 1e-6, 1e-9]) hair,
     gpu_logreg_fit(format('VALUES (0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 5 - %s::float8), (1, 6), (1, 7), (1, '
     '8), (1, 9)', hair), max_iter => 100) m;
@@ -109,7 +109,7 @@ SELECT (m).separated FROM gpu_logreg_fit('VALUES (0, 1), (0, 2), (0, 3), (0, 4),
 SELECT hair, (m).separated FROM unnest(ARRAY[1e-3, 1e-6, 1e-9]) hair,
     gpu_logreg_fit(format('VALUES (0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 5 + %s::float8), (1, 6), (1, 7), (1, '
     '8), (1, 9)', hair)) m;
--- a separation of what another has left: d first, then a, and b between the rows that a says nothing of
+-- a separation within the rows left by another: d first, then a, and b between the rows that a doesn't decide
 CREATE TEMP TABLE nested AS SELECT 1 AS d, -i AS a, i % 5 AS b, 1 AS y FROM generate_series(1, 40) i
 UNION ALL SELECT 0, i % 9 - 4, i % 5, CASE WHEN i % 9 > 4 THEN 1 WHEN i % 9 < 4 THEN 0 ELSE (i % 7 < 3)::int END
 FROM generate_series(1, 90) i;
@@ -125,27 +125,27 @@ SELECT (gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)', intercept => fal
 SELECT (m).separated, relative_difference((m).coef[1:2], (w).coef) < 1e-12 AS others
 FROM gpu_logreg_fit('SELECT y, a, b, d FROM sep', false) m, gpu_logreg_fit('SELECT y, a, b FROM sep WHERE d = 0',
     false) w;
--- no alarm where estimates are large, or a penalty keeps them finite
+-- no separation is reported for large estimates, or if a penalty keeps them finite
 SELECT (a).separated, (a).converged, abs((a).coef[2]) > 1e6 AS large, (b).separated AS penalised,
     (b).converged AS penalised_converged, (c).converged AS barely_penalised
 FROM gpu_logreg_fit('SELECT am, wt * 1e-6 AS wt, hp FROM mtcars') a,
     gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)', l2 => 1) b,
     gpu_logreg_fit('SELECT y, a, b, d FROM sep', l2 => 1e-3) c;
--- a large sample in which three rows alone tell
+-- a large sample in which three rows alone decide
 SELECT (m).separated, (m).converged, relative_difference((m).coef[1:2], (w).coef) < 1e-12 AS others
 FROM gpu_logreg_fit('SELECT (i * 7 + i / 3) % 5 < 2 OR i % 33333 = 0, i % 100 AS a, (i % 33333 = 0)::int AS rare FROM '
     'generate_series(1, 100000) i') m,
      gpu_logreg_fit('SELECT (i * 7 + i / 3) % 5 < 2, i % 100 AS a FROM generate_series(1, 100000) i WHERE i % 33333 '
          '<> 0') w;
--- the other solvers tell it as well
+-- all solvers report separation
 SELECT solver, (m).separated, (m).converged FROM unnest(ARRAY['gd', 'lbfgs']) solver,
     gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)', solver => solver, max_iter => 1000) m ORDER BY solver;
 SELECT (m).separated, (m).converged FROM gpu_logreg_fit('SELECT y, a, b, d FROM sep', solver => 'lbfgs',
     max_iter => 1000, tol => 1e-6) m;
 
--- 200 small sets of small integers, in which ties abound; whether a direction separates (1: some rows, 2: all of them,
--- 0: none does), and what it has no estimate for, were decided by linear programming (SciPy's HiGHS) and by the null
--- space in rational arithmetic
+-- 200 small sets of small integers with many ties; linear programming (SciPy's HiGHS) and the null space in rational
+-- arithmetic decided whether a direction separates (1: some rows, 2: all rows, 0: none), and which terms have no
+-- estimate
 CREATE FUNCTION scramble(a bigint, b bigint, c bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT ((v # (v >> 16)) * 16807) % 2147483647 FROM (SELECT ((u # (u >> 13)) * 69621) % 2147483647 AS v
         FROM (SELECT ((a * 1000003 + b * 10007 + c * 101 + 12345) % 2147483647 * 48271) % 2147483647 AS u) t) t
@@ -181,8 +181,8 @@ SELECT count(*), bool_and((small_fits.m).separated = want::text[]) AS as_decided
     (130, '{(intercept),x1,x2,x3}'),
     (147, '{(intercept),x1,x2,x3,x4}'), (152, '{x1}'), (180, '{(intercept),x1}'), (181, '{(intercept),x1,x2}'),
     (190, '{(intercept),x1,x2,x3}')) AS t(d, want) USING (d);
--- which way each term goes, by linear programming again: + or - if all directions that separate as many rows as can be
--- separated give it that sign, n for those that either sign would do for (and collinear ones), f for finite estimates
+-- each term's sign, by linear programming: + or - if all directions that separate as many rows as possible give it that
+-- sign, n if either sign occurs (also for collinear terms), f for finite estimates
 SELECT count(*), bool_and(signs = want) AS as_decided
 FROM (SELECT d, string_agg(CASE estimate WHEN 'Infinity' THEN '+' WHEN '-Infinity' THEN '-' ELSE CASE
     WHEN estimate IS NULL THEN 'n' ELSE 'f' END END, '' ORDER BY o) AS signs
@@ -198,14 +198,14 @@ FROM (SELECT d, string_agg(CASE estimate WHEN 'Infinity' THEN '+' WHEN '-Infinit
     (147,'-++++'), (152,'f-'), (157,'-+-'), (161,'-++'), (162,'-+nn'), (163,'-n+++'), (166,'-+++'), (167,'-+n++'),
     (171,'-+n++'), (175,'-n+nn'), (180,'-+'), (181,'-++'), (183,'-++++'), (187,'-+++n'), (189,'-n+'), (190,'-+++'),
     (191,'-++++'), (198,'-n++'), (199,'-++++')) AS t(d, want) USING (d);
--- by queries too
+-- the 200 sets by queries
 SET client_min_messages = error;
 SELECT bool_and((f).separated = (SELECT array_agg(CASE s WHEN '(intercept)' THEN s ELSE 'x[' || substr(s, 2) || ']' END
     ORDER BY o) FROM unnest((m).separated) WITH ORDINALITY AS u(s, o)) OR (f).separated = '{}'
     AND (m).separated = '{}') AS same
 FROM small_fits, gpu_logreg_fit(format('SELECT y, x FROM small_rows WHERE d = %s', d)) f WHERE d % 4 = 3;
 RESET client_min_messages;
--- where all rows are separated each is given its class, in these sets and in some in which that is hard to do
+-- if all rows are separated each gets its class, in these sets and in some harder ones
 SELECT count(DISTINCT d), max(abs(y - gpu_predict(m, VARIADIC x))) < 1e-9 AS right FROM small_rows
 JOIN small_fits USING (d) WHERE (m).deviance = 0;
 SET client_min_messages = error;

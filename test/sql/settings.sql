@@ -1,8 +1,8 @@
--- Settings, gpu_devices() and gpu_last_run(). What depends on a machine without a GPU is in the TAP tests.
--- the run that was last, and where it was; a session begins without one
+-- Settings, gpu_devices() and gpu_last_run(). TAP tests check what depends on a machine without a GPU.
+-- the last run, and its device; a session begins without one
 \c -
 SELECT count(*) FROM gpu_last_run();
--- the settings, which the library brings when it is first used
+-- the settings, which exist once the library is loaded
 SELECT name, vartype, context, boot_val, min_val, unit FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY name;
 SET gpureg.device = 'tpu';
 SET gpureg.device = cpu, gpu;
@@ -19,11 +19,11 @@ SELECT function, rows, features, device = 'cpu' OR device LIKE 'gpu%' AS device,
 SELECT (gpu_ols_fit('SELECT i, i * i, i * i * i FROM generate_series(1, 10) i')).device = (SELECT device
     FROM gpu_last_run()) AS same_device;
 SELECT function, rows, features FROM gpu_last_run();
--- the CPU when it is asked for
+-- the CPU, if it is asked for
 SET gpureg.device = cpu;
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT device, reason, bytes_to_device, copy_seconds FROM gpu_last_run();
--- or when the work is too little
+-- the CPU, if there is too little work
 SET gpureg.device = auto;
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT device, reason ~ '^18 products are fewer than .*gpureg.min_gpu_work$' AS reason FROM gpu_last_run();
@@ -33,7 +33,7 @@ SET gpureg.ring_size = '1MB';
 SELECT relative_difference((gpu_ols_fit('SELECT price, carat, depth FROM diamonds')).coef,
     (gpu_ols_agg(price, carat, depth)).coef) < 1e-15 AS same FROM diamonds;
 RESET gpureg.ring_size;
--- the devices, if there are any
+-- the list of devices, which may be empty
 SELECT count(*) >= 0 AS listed,
     coalesce(bool_and(memory_total > 0 AND memory_free <= memory_total AND compute_capability ~ '^\d+\.\d$'),
     true) AS sane FROM gpu_devices();

@@ -1,8 +1,8 @@
--- The extension, the reference data, and what the tests share.
+-- The extension, the reference data, and functions that the tests share.
 CREATE EXTENSION gpureg;
 
--- How many digits of got are right: the log relative error, or the log absolute error where the true value is 0. At
--- most 16.
+-- The number of digits of got that are right: the log relative error, or the log absolute error if the true value is 0.
+-- At most 16.
 CREATE FUNCTION digits(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN got IS NULL OR got = 'NaN' THEN 0
@@ -24,8 +24,7 @@ CREATE FUNCTION relative_difference(a float8[], b float8[]) RETURNS float8 LANGU
     FROM unnest(a, b) AS t(u, v)
 $$;
 
--- Plans as the server makes them by default, whatever settings it was started with, for tests that show plans; or
--- again as these say.
+-- Sets the server's default planner settings, whatever it was started with, for tests that show plans; or resets them.
 CREATE FUNCTION usual_plans(usual boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     s record;
@@ -42,7 +41,7 @@ BEGIN
 END
 $$;
 
--- NIST's sets, as rows of (y, x); the polynomial ones get their powers by repeated multiplication.
+-- NIST's sets, as rows of (y, x); polynomial sets get their powers by repeated multiplication.
 CREATE TABLE nist_rows (dataset text, y float8, x float8[]);
 CREATE TEMP TABLE longley (y float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8);
 \copy longley FROM 'test/data/nist/longley.csv' WITH (FORMAT csv, HEADER)
@@ -104,8 +103,8 @@ CREATE TABLE breast_cancer (y float8, x0 float8, x1 float8, x2 float8, x3 float8
 CREATE TABLE wine01 (y float8, x0 float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8, x7 float8,
     x8 float8, x9 float8, x10 float8, x11 float8, x12 float8);
 \copy wine01 FROM 'test/data/reference/wine01.csv' WITH (FORMAT csv, HEADER)
--- The logistic fits among the references: their rows, their queries, and how many digits of coefficients or standard
--- errors are right.
+-- The logistic fits among the references: their rows, their queries, and the number of right digits of coefficients or
+-- standard errors.
 CREATE TABLE logit_rows AS
 SELECT 'mtcars_glm' AS fit, am AS y, ARRAY[wt, hp] AS x FROM mtcars
 UNION ALL SELECT 'infert', "case", ARRAY[spontaneous, induced] FROM infert
@@ -128,15 +127,15 @@ CREATE FUNCTION std_errors(model gpu_model) RETURNS float8[] LANGUAGE sql IMMUTA
     SELECT array_agg(std_error ORDER BY i) FROM gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error,
         statistic, p_value, lo, hi, df, i)
 $$;
--- One row, of which the planner expects a million: a query over it is taken for one whose rows don't fit. Such a query
--- is run once a pass if its plan is parallel; else its rows go to a temporary file.
+-- One row, of which the planner expects a million: a query over it is treated as one whose rows don't fit. Such a query
+-- is run for each pass if its plan is parallel; otherwise its rows go to a temporary file.
 CREATE FUNCTION one_of_many() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000000
     AS $$ BEGIN RETURN NEXT 1; END $$;
 SELECT fit, count(*), sum(y) AS ones, max(cardinality(x)) AS features FROM logit_rows GROUP BY fit ORDER BY fit;
 CREATE FUNCTION digits_or_null(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN want IS NOT NULL THEN digits(got, want) WHEN got IS NULL THEN 16 ELSE 0 END
 $$;
--- PostgreSQL lets nobody pass a value of type internal; how it says so depends on its minor release.
+-- True if PostgreSQL refuses a value of type internal, with the message of any minor release.
 CREATE FUNCTION refuses_internal(call text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE 'SELECT ' || call;

@@ -1,15 +1,15 @@
--- gpureg.read = spi: the rows of a query come through SPI, and every answer has the bits that it has otherwise.
+-- gpureg.read = spi: the rows of a query come through SPI, and every answer must have the same bits as otherwise.
 CREATE TABLE spi_rows AS SELECT i AS id, sin(i) AS x1, cos(i * i) AS x2, (i % 7)::int AS c,
        3 + 2 * sin(i) - cos(i * i) + sin(i * 12.9898) AS y, i % 3 = 0 AND i % 7 < 5 AS b,
        CASE WHEN i % 50 = 0 THEN NULL ELSE 1 + i % 4 END AS w, ARRAY[sin(i), cos(i * i)] AS xs
     FROM generate_series(1, 3000) i;
 ANALYZE spi_rows;
--- the library brings the setting when it is first used
+-- the setting exists once the library is loaded
 SELECT gpu_ols('{1,2,3}', '{3,5,7}') IS NULL AS missing;
 SHOW gpureg.read;
 SET gpureg.read = cursor;
 \echo :LAST_ERROR_SQLSTATE
--- what a statement gives both ways
+-- a statement's results both ways
 CREATE FUNCTION spi_both(what text) RETURNS TABLE (same boolean, through_spi boolean) LANGUAGE plpgsql AS $$
 DECLARE
     plain text;
@@ -20,7 +20,7 @@ BEGIN
     PERFORM set_config('gpureg.read', 'spi', true);
     EXECUTE 'SELECT to_jsonb(r)::text FROM (SELECT (' || what || ')::text AS m) r' INTO spi;
     PERFORM set_config('gpureg.read', 'auto', true);
-    -- why it was computed where it was is part of no answer
+    --     the reason for the device is no part of an answer
     RETURN QUERY SELECT plain = spi AND plain IS NOT NULL, (SELECT reason LIKE '%, through SPI%' FROM gpu_last_run());
 END $$;
 SET gpureg.device = cpu;
@@ -37,8 +37,7 @@ SET gpureg.ring_size = 1024;
 SELECT * FROM spi_both($$gpu_logreg_fit('SELECT i % 3 = 0 AND i % 7 < 5, sin(i), cos(i * i), sin(i * 3), sin(i * 5)
     FROM generate_series(1, 40000) i')$$);
 RESET gpureg.ring_size;
--- what the extension puts around the query is computed over the rows that come through SPI: a design, weights of 1,
--- keys, clusters
+-- the extension's own columns are computed over the rows that come through SPI: a design, weights of 1, keys, clusters
 SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, c FROM spi_rows', formula => 'y ~ x1 + factor(c)')$$);
 SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, c, w FROM spi_rows', formula => 'y ~ poly(x1, 3) * c',
     weights => 'w')$$);
@@ -62,7 +61,7 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
--- what it may not be
+-- queries that SPI must refuse
 SET gpureg.read = spi;
 SELECT gpu_ols_fit('DELETE FROM spi_rows RETURNING y, x1');
 SELECT gpu_ols_fit('WITH d AS (DELETE FROM spi_rows RETURNING y, x1) SELECT * FROM d');
@@ -73,7 +72,7 @@ SELECT gpu_ols_fit('SELECT y, no_such FROM spi_rows');
 SELECT gpu_ols_fit('SELECT y, 1 / (id - 10) FROM spi_rows');
 SELECT gpu_ols_fit('SELECT y, x1 FROM spi_rows WHERE id < 0');
 SELECT count(*) FROM spi_rows;
--- a function that the planner folds changes what names stand for, and is found out
+-- a function that the planner folds changes what names mean, which must be detected
 CREATE SCHEMA spi_one;
 CREATE SCHEMA spi_two;
 CREATE TABLE spi_one.t AS SELECT y, x1 FROM spi_rows;
@@ -86,7 +85,7 @@ END $$;
 SET search_path = spi_one, public;
 SELECT gpu_ols_fit('SELECT y, x1 FROM t WHERE spi_turn() = 0');
 RESET search_path;
--- ... or, when it turns at a later call, has no effect: the slope is 2, never -2
+-- the function acts at a later call, and must have no effect: the slope is 2, never -2
 CREATE FUNCTION spi_turn_at() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     PERFORM set_config('spi.calls', (current_setting('spi.calls')::int - 1)::text, false);
@@ -105,7 +104,7 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
 END $$;
 SELECT n, spi_slope(n) FROM generate_series(1, 4) n;
 RESET search_path;
--- ... the same with something of the extension's around the query
+-- such a function with the extension's own columns around the query
 CREATE FUNCTION spi_wrapped_slope(n int) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('spi.calls', n::text, false), set_config('search_path', 'spi_one, public', false);
@@ -117,7 +116,7 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
 END $$;
 SELECT n, spi_wrapped_slope(n) FROM generate_series(1, 6) n;
 RESET search_path;
--- so is one that turns policies off
+-- a function that turns policies off must be detected
 CREATE FUNCTION spi_secure() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     PERFORM set_config('row_security', 'off', false);

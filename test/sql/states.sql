@@ -1,5 +1,5 @@
--- Models of any columns of a stored state, with an l2, and names of a state's columns. The references come from
--- rational arithmetic: test/data/states_reference.py.
+-- Models of any columns of a stored state, with an l2, and names of a state's columns, against rational arithmetic:
+-- test/data/states_reference.py.
 CREATE TABLE states_fits (dataset text, features int[], response int, intercept boolean, l2 float8, term text,
                           estimate numeric, std_error numeric);
 \copy states_fits FROM 'test/data/states_fits.csv' WITH (FORMAT csv, HEADER)
@@ -25,7 +25,7 @@ JOIN states_fits f USING (dataset, features, response, intercept, l2)
 WHERE f.term = CASE WHEN t.term = '(intercept)' THEN 'intercept' WHEN t.term = 'y' THEN '0' ELSE substr(t.term, 2) END
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
--- bit for bit what a fit of those columns gives, but for their names: any two columns of longley on any other
+-- a state's model has the bits of a fit of its columns, except for their names: any two columns of longley on any other
 CREATE TABLE longley7 AS SELECT ARRAY[y] || x AS v FROM nist_rows WHERE dataset = 'longley';
 CREATE FUNCTION numbers(m gpu_model) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT (m.coef, m.vcov, m.n, m.rank, m.df_residual, m.deviance, m.null_deviance, m.log_lik, m.dispersion)::text
@@ -37,7 +37,7 @@ FROM (SELECT a, b, c, gpu_ols_agg(v[c + 1], v[a + 1], v[b + 1]) AS one
      LATERAL (SELECT gpu_ols_solve(s, features => ARRAY[a, b], response => c)
               FROM nist_states WHERE dataset = 'longley') t(other);
 
--- by default all features on the response; with another response, all others but column 0
+-- by default all features on the response; with another response, all other features
 SELECT gpu_ols_solve(s) = gpu_ols_solve(s, true, '{1,2,3,4,5,6}', 0, 0) AS whole,
        (gpu_ols_solve(s, response => 4)).terms AS others, (gpu_ols_solve(s, features => '{}')).terms AS none,
        (gpu_ols_solve(s, features => '{5,0}', response => '2')).terms AS some
@@ -46,7 +46,7 @@ SELECT gpu_ols_solve(NULL::gpu_ols_stats, features => '{1}') IS NULL AS no_state
        gpu_ols_solve(s, intercept => NULL) IS NULL AS no_intercept, gpu_ols_solve(s, l2 => NULL) IS NULL AS no_l2
 FROM nist_states WHERE dataset = 'norris';
 
--- an l2 is gpu_glm_fit's, in all that the model says
+-- an l2 gives gpu_glm_fit's model in all numbers
 SELECT (a).terms = (b).terms AS terms, (a).method = (b).method AS method,
        relative_difference((a).coef, (b).coef) < 1e-13 AS coef,
        (SELECT max(abs(u - v) / abs(v)) FROM unnest((a).vcov, (b).vcov) t(u, v)) < 1e-12 AS vcov,
@@ -55,12 +55,12 @@ SELECT (a).terms = (b).terms AS terms, (a).method = (b).method AS method,
 FROM (SELECT gpu_ols_solve(s, l2 => 0.5) AS a FROM nist_states WHERE dataset = 'pontius') x,
      (SELECT gpu_glm_fit('SELECT y, x[1] AS x1, x[2] AS x2 FROM nist_rows WHERE dataset = ''pontius''', 'gaussian',
                          l2 => 0.5) AS b) y, gpu_glance(a) ga, gpu_glance(b) gb;
--- with one, collinear columns and fewer rows than terms have coefficients
+-- with an l2, collinear columns, and fewer rows than terms, have coefficients
 SELECT (gpu_ols_solve(s, false, l2 => 1)).coef, (gpu_ols_solve(s, false, l2 => 1)).df_residual,
        (gpu_ols_solve(s, false)).coef AS without
 FROM (SELECT gpu_ols_stats_agg(3, 1, 1) AS s) t;
 
--- names
+-- names of columns
 CREATE TABLE named AS
 SELECT part, gpu_ols_named(s, '{employed,deflator,gnp,unemployed,"armed \"forces\"",population,1}') AS s
 FROM nist_parts WHERE dataset = 'longley';
@@ -73,7 +73,7 @@ SELECT (gpu_ols_solve(s)).terms,
        (gpu_ols_solve(s, features => ARRAY[1, 2])).terms AS numbers
 FROM (SELECT gpu_ols_rollup(s) AS s FROM named) t;
 SELECT term, vif > 1 AS inflated FROM gpu_vif((SELECT gpu_ols_rollup(s) FROM named));
--- by text, wire and table, merged with states that have none; sums don't change
+-- names by text, wire and table, merged with states that have none; sums don't change
 SELECT bool_and(s::text::gpu_ols_stats::text = s::text) AS text,
        bool_and(numbers(gpu_ols_solve(s)) = numbers(gpu_ols_solve(p))) AS sums
 FROM (SELECT part, s FROM named) a
@@ -90,13 +90,13 @@ CREATE TABLE named_copy (LIKE named);
 \copy named TO 'results/named.bin' WITH (FORMAT binary)
 \copy named_copy FROM 'results/named.bin' WITH (FORMAT binary)
 SELECT bool_and(a.s::text = b.s::text) AS wire, count(*) FROM named a JOIN named_copy b USING (part);
--- of rows with weights, too
+-- names of a state with weights
 SELECT gpu_ols_named(s, '{y,x}')::text ~
        '^{"version":4,"features":1,"rows":3,"skipped":0,"names":\["y","x"\],"weights":\[' AS text,
        (gpu_ols_solve(gpu_ols_named(s, '{y,x}')::text::gpu_ols_stats)).log_lik = (gpu_ols_solve(s)).log_lik AS log_lik
 FROM (SELECT gpu_wls_stats_agg(w, sqrt(w), w * w) AS s FROM generate_series(1, 3) w) t;
 
--- what isn't taken
+-- invalid arguments
 \set VERBOSITY terse
 SELECT gpu_ols_rollup(gpu_ols_named(s, ARRAY['y', 'x' || part])) FROM nist_parts WHERE dataset = 'norris';
 SELECT gpu_ols_named(s, '{y}') FROM nist_states WHERE dataset = 'norris';
@@ -125,7 +125,7 @@ SELECT gpu_ols_solve(s, response => 'gnp') FROM nist_states WHERE dataset = 'lon
 SELECT gpu_ols_solve(s, false, features => '{}') FROM nist_states WHERE dataset = 'longley';
 SELECT gpu_ols_solve(s, l2 => -1) FROM nist_states WHERE dataset = 'longley';
 SELECT gpu_ols_solve(s, l2 => 'Infinity') FROM nist_states WHERE dataset = 'longley';
--- texts that aren't a state with names
+-- texts that are no state with names
 \set rest ',"shift":[0,0],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'
 \set head '{"version":4,"features":1,"rows":3,"skipped":0'
 SELECT gpu_ols_names((:'head' || ',"names":["y","x"]' || :'rest')::gpu_ols_stats);

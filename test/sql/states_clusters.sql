@@ -1,5 +1,5 @@
--- Covariances robust to clusters, and the wild cluster bootstrap, from one state a cluster: against 60 digits, R, and
--- bootstraps that run every regression, test/data/states_clusters_reference.{R,py}.
+-- Cluster-robust covariances and the wild cluster bootstrap from one state per cluster, against 60 digits, R, and
+-- bootstraps that run every regression: test/data/states_clusters_reference.{R,py}.
 CREATE TABLE cluster_rows (dataset text, y float8, x float8[], cluster1 int, cluster2 int, i serial);
 \copy cluster_rows (dataset, y, x, cluster1, cluster2) FROM 'test/data/states_clusters_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE cluster_fits (dataset text, vcov text, intercept boolean, i int, j int, value float8);
@@ -18,7 +18,7 @@ CREATE TABLE both_states AS
 SELECT dataset, gpu_ols_stats_array_agg(y, x) AS s FROM cluster_rows GROUP BY dataset, cluster1, cluster2;
 SELECT dataset, count(*) AS clusters FROM firm_states GROUP BY dataset ORDER BY dataset COLLATE "C";
 
--- Digits, relative to the roots of the variances, of the terms i, j: 0 is the intercept
+-- Digits of the terms i, j, relative to the roots of the variances: 0 is the intercept
 CREATE TABLE cluster_models AS
 SELECT dataset, vcov, intercept, gpu_ols_cluster_agg(s, vcov, intercept ORDER BY cluster) AS m
 FROM firm_states, unnest('{CR0,cr1,CR3,cr3j}'::text[]) vcov, unnest('{t,f}'::boolean[]) intercept
@@ -37,14 +37,14 @@ GROUP BY f.dataset, f.vcov ORDER BY f.dataset COLLATE "C", f.vcov COLLATE "C";
 SELECT bool_and((m).df_inference = (SELECT count(*) - 1 FROM firm_states f WHERE f.dataset = c.dataset)) AS df
 FROM cluster_models c;
 
--- Everything but the covariances is what the merged state gives, to the bit
+-- All but the covariances equals the merged state's model, to the bit
 SELECT bool_and((m).coef = (r).coef AND (m).deviance = (r).deviance AND (m).rank = (r).rank AND (m).n = (r).n AND
     (m).log_lik = (r).log_lik AND (m).null_deviance = (r).null_deviance AND (m).dispersion = (r).dispersion) AS same
 FROM cluster_models c JOIN (SELECT dataset, intercept,
     gpu_ols_solve(gpu_ols_rollup(s ORDER BY cluster), intercept) AS r
     FROM firm_states, unnest('{t,f}'::boolean[]) intercept GROUP BY dataset, intercept) q USING (dataset, intercept);
 
--- The wild bootstrap, with keys: p-values are shares of the same replicates
+-- The wild bootstrap, with keys: p-values are shares of equal replicates
 CREATE VIEW wild_states AS
 SELECT * FROM firm_states UNION ALL
 SELECT 'grunfeld, 6', cluster, s FROM (SELECT *, rank() OVER (ORDER BY cluster) AS k FROM firm_states
@@ -69,14 +69,14 @@ SELECT dataset, intercept, term, weights, (b).reps = reps_made AS reps,
     (b).conf_low = conf_low OR abs((b).conf_low - conf_low) < 1e-9 * std_error AS conf_low,
     (b).conf_high = conf_high OR abs((b).conf_high - conf_high) < 1e-9 * std_error AS conf_high
 FROM wild_boots ORDER BY dataset COLLATE "C", intercept, term, reps, weights COLLATE "C", seed;
--- no p-value is 0: the identity and its opposite are ties of the data, also where units are far apart
+-- no p-value is 0, as the identity and its opposite tie with the data, also if units are far apart
 SELECT (b).reps, (b).clusters, (b).p_value, abs((b).statistic) > 1e6 AS large
 FROM (SELECT gpu_wild_boot_agg(s, 'x1', 9999) AS b
       FROM (SELECT gpu_ols_stats_agg((5 * x + 1e-6 * sin(i)) * unit, x) AS s, unit
             FROM (SELECT i, cos(i * 2.3) AS x FROM generate_series(1, 60) i) q, unnest('{1e-120,1,1e120}'::float8[]) unit
             GROUP BY i % 6, unit) q GROUP BY unit) q;
 
--- R; two ways from states of each and of both, and as gpu_ols_fit has them
+-- R's results; two keys from states of each and of both, and gpu_ols_fit's
 CREATE TABLE two_way_models AS
 SELECT dataset, gpu_ols_two_way(
     (SELECT gpu_ols_cluster_agg(s) FROM firm_states f WHERE f.dataset = d.dataset),
@@ -105,7 +105,7 @@ JOIN (SELECT dataset, vcov, gpu_ols_fit(format('SELECT y, x, cluster1 FROM clust
 WHERE intercept AND (a.i, a.j) = (b.i, b.j)
 GROUP BY dataset, vcov ORDER BY dataset COLLATE "C", vcov COLLATE "C";
 
--- The order of the clusters doesn't matter, nor whether they fit work_mem
+-- Neither the order of the clusters matters, nor whether they fit work_mem
 CREATE TABLE orders AS SELECT dataset, cluster, s, (hashint4(cluster) % 1009) AS mixed FROM firm_states;
 SELECT dataset, vcov, count(DISTINCT m::text) AS models, bool_and((m).vcov IS NOT NULL) AS vcov
 FROM (SELECT dataset, vcov, gpu_ols_cluster_agg(s, vcov ORDER BY mixed) AS m
@@ -118,7 +118,7 @@ FROM (SELECT dataset, gpu_wild_boot_agg(s, 'x1', 500 ORDER BY mixed) AS b FROM o
       UNION ALL SELECT dataset, gpu_wild_boot_agg(s, 'x1', 500 ORDER BY cluster) FROM orders GROUP BY dataset
       UNION ALL SELECT dataset, gpu_wild_boot_agg(s, 'x1', 500 ORDER BY cluster DESC) FROM orders GROUP BY dataset) q
 GROUP BY dataset ORDER BY dataset COLLATE "C";
--- in a temporary file
+-- states in a temporary file
 SET work_mem = '64kB';
 SELECT bool_and(a.m::text = c.m::text) AS same
 FROM (SELECT dataset, vcov, gpu_ols_cluster_agg(s, vcov, true ORDER BY cluster) AS m
@@ -129,7 +129,7 @@ FROM (SELECT dataset, gpu_ols_cluster_agg(s, 'CR3') AS m FROM both_states WHERE 
       GROUP BY dataset) a
 JOIN (SELECT dataset, gpu_ols_cluster_agg(s, 'CR3', true, NULL, NULL) AS m FROM both_states GROUP BY dataset) b
     USING (dataset);
--- and in a window frame that grows, where the final function leaves the state as it was
+-- a window frame that grows, where the final function must leave the state unchanged
 CREATE TABLE growing AS
 SELECT row_number() OVER w AS n, gpu_ols_cluster_agg(s, 'CR3') OVER w AS m
 FROM both_states WHERE dataset = 'petersen'
@@ -141,7 +141,7 @@ JOIN (SELECT 491 AS n, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid) AS m
       UNION ALL SELECT 1000, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid)
       FROM both_states WHERE dataset = 'petersen') f
     USING (n);
--- and where work_mem changes between two states
+-- work_mem that changes between two states
 SELECT bool_and(a.m::text = b.m::text) AS same
 FROM (SELECT period, gpu_ols_cluster_agg(s, 'CR3') AS m
       FROM unnest('{2,7,100,601,900}'::int[]) period,
@@ -179,7 +179,7 @@ FROM (SELECT gpu_ols_cluster_agg(s, 'CR1') AS m FROM weighted_states) q,
     model_entries(q.m, true) a, model_entries(f, true) b
 WHERE (a.i, a.j) = (b.i, b.j);
 
--- Columns far from 0, and states about shifts of their own, give what columns near 0 do, but for the intercept
+-- Columns far from 0, and states about shifts of their own, give the results of columns near 0, except the intercept
 SELECT vcov, abs((a).vcov[2][2] / (b).vcov[2][2] - 1) < 1e-12 AS slope, (a).vcov[1][1] > 1e12 AS intercept
 FROM (SELECT vcov, gpu_ols_cluster_agg(near, vcov) AS b, gpu_ols_cluster_agg(far, vcov) AS a
       FROM (SELECT g % 30, gpu_ols_stats_agg(sin(g), g % 8) AS near,
@@ -187,7 +187,8 @@ FROM (SELECT vcov, gpu_ols_cluster_agg(near, vcov) AS b, gpu_ols_cluster_agg(far
             FROM generate_series(1, 300) g GROUP BY 1) c, unnest('{CR0,CR1,CR3,CR3J}'::text[]) vcov GROUP BY vcov) q
 ORDER BY vcov COLLATE "C";
 
--- A cluster with a dummy of its own, without which that has no coefficient: others are what the rows without it tell
+-- A cluster with a dummy of its own, whose coefficient the other clusters don't determine: other results are those of
+-- the rows without it
 CREATE TABLE dummy_states AS
 SELECT g % 6 AS c, gpu_ols_stats_agg(cos(g), sqrt(g), (g % 6 = 0)::int) AS s FROM generate_series(1, 90) g GROUP BY 1;
 SELECT (m).rank, k, abs((m).vcov[k][k] / (5.0 / 6 * sum(((l).coef[k] - (m).coef[k]) ^ 2)) - 1) < 1e-12 AS agrees,
@@ -199,7 +200,7 @@ GROUP BY m, k ORDER BY k;
 SELECT vcov, (gpu_ols_cluster_agg(s, vcov)).vcov[3][3] > 0 AS positive
 FROM dummy_states, unnest('{CR0,CR3,CR3J}'::text[]) vcov GROUP BY vcov ORDER BY vcov COLLATE "C";
 
--- No residuals; clusters that are all the same; as many terms as rows
+-- No residuals; equal clusters; as many terms as rows
 SELECT vcov, (gpu_ols_cluster_agg(s, vcov)).vcov
 FROM (SELECT gpu_ols_stats_agg(2 * g + 1, g) AS s FROM generate_series(1, 50) g GROUP BY g % 5) c,
     unnest('{CR0,CR1,CR3,CR3J}'::text[]) vcov
@@ -218,7 +219,7 @@ SELECT b.p_value, b.conf_low, b.conf_high
 FROM (SELECT (gpu_wild_boot_agg(s, 'x1')).* FROM (SELECT gpu_ols_stats_agg(g * g, g, g * g * g, sin(g)) AS s
       FROM generate_series(1, 3) g GROUP BY g) c) b;
 
--- No states, NULL ones, and those without a complete row
+-- No states, NULL ones, and states without a complete row
 SELECT gpu_ols_cluster_agg(s) IS NULL AS none, gpu_wild_boot_agg(s, 'x1') IS NULL AS no_boot
 FROM firm_states WHERE false;
 SELECT gpu_ols_cluster_agg(NULL::gpu_ols_stats) IS NULL AS none,

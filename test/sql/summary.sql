@@ -1,4 +1,4 @@
--- gpu_summary: what R 4.2's summary() prints of the same fits, but for its call and residuals, blanks at the ends of
+-- gpu_summary: R 4.2's output of summary() for the same fits, without its call and residuals, blanks at the ends of
 -- lines, curly quotes, and its name of the intercept: test/data/after_fit_reference.R.
 \set VERBOSITY default
 \pset format unaligned
@@ -11,14 +11,14 @@ SELECT gpu_summary(gpu_ols_fit('SELECT mpg, wt, hp, 2 * wt AS w2, CASE WHEN qsec
 SELECT gpu_summary(gpu_ols_fit('SELECT mpg, disp, hp, drat, wt, qsec, vs, am, gear, carb FROM mtcars'));
 SELECT gpu_summary(gpu_ols_fit('SELECT mpg FROM mtcars'));
 SELECT gpu_summary(gpu_ols_fit('SELECT mpg, wt, qsec FROM mtcars', intercept => false));
--- numbers that take exponents, and one that four digits would show as 0: lm(I(1e-9*mpg) ~ I(1e12*wt) + hp), lm(mpg ~ wt
--- + I(1e9 * hp))
+-- numbers with exponents, and one that four digits would show as 0: lm(I(1e-9*mpg) ~ I(1e12*wt) + hp), lm(mpg ~ wt +
+-- I(1e9 * hp))
 SELECT gpu_summary(gpu_ols_fit('SELECT 1e-9 * mpg, 1e12 * wt AS wt, hp FROM mtcars'));
 SELECT gpu_summary(gpu_ols_fit('SELECT mpg, wt, 1e9 * hp AS hp FROM mtcars'));
 -- no degrees of freedom; a perfect fit
 SELECT gpu_summary(gpu_ols_fit('VALUES (3, 1), (5, 2)'));
 SELECT gpu_summary(gpu_ols_fit('SELECT 1 + 2 * i, i FROM generate_series(1, 100) i'));
--- separated; not converged; penalised; without covariances
+-- fits that are separated, not converged, penalised, without covariances
 SET client_min_messages = error;
 SELECT gpu_summary(gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)'));
 SELECT gpu_summary(gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', max_iter => 2));
@@ -41,18 +41,18 @@ SELECT gpu_summary(made('quasipoisson', 'log', '{0.13628,0.25795}', '{{0.2, -0.0
     0.70812345678, 30));
 SELECT gpu_summary(made('negative binomial', 'log', '{0.13628,0.25795}', '{{0.2, -0.05},{-0.05,0.02}}',
     '{(intercept),wt}', theta => 1.2507));
--- long names, of wide and of combining characters, with line ends: no line is wider than 80 columns, and dots stand for
+-- long names, with wide and combining characters and line ends: no line may be wider than 80 columns, and dots replace
 -- the middle of a name
 SELECT gpu_summary(made('poisson', 'log', '{0.13628,-0.25795}', '{{0.2, -0.05},{-0.05,0.02}}',
     ARRAY['a very long name that an expression in a query of its own might have', E'two\nlines\tand a tab']));
--- ... each character that isn't ASCII as #: 30 of two columns, and 50 letters with an accent that has none
+-- with # for each character beyond ASCII: 30 of two columns, and 50 letters with an accent of no width
 SELECT regexp_replace(line, '[^ -~]', '#', 'g')
 FROM regexp_split_to_table(gpu_summary(made('poisson', 'log', '{0.13628,-0.25795}', '{{0.2, -0.05},{-0.05,0.02}}',
     ARRAY[repeat(U&'\6b74\53f2', 15), repeat(U&'e\0301', 50)])), '\n') WITH ORDINALITY t(line, i)
 WHERE i BETWEEN 4 AND 6;
 \pset format aligned
 \pset tuples_only off
--- whatever a model holds, no line is wider than 80 columns and nothing else than an error of SQLSTATE 22 comes of it
+-- whatever a model contains, no line may be wider than 80 columns, and only errors of SQLSTATE 22 may come of it
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE hostile AS
 SELECT made(family, link, ARRAY[a, b], CASE WHEN v IS NOT NULL THEN ARRAY[[v, 0], [0, b]] END,
@@ -85,7 +85,7 @@ BEGIN
     RAISE NOTICE 'more than 500 of them printed: %, none wider than 80: %', nsummaries > 500, widest <= 80;
 END
 $$;
--- a model of many terms; what is no model
+-- a model of many terms; invalid models
 SELECT count(*), max(length(line))
 FROM (SELECT made('poisson', 'log', array_agg(i::float8), NULL, array_agg('t' || i)) AS m
     FROM generate_series(1, 20000) i) t, regexp_split_to_table(gpu_summary(m), '\n') line;

@@ -1,4 +1,4 @@
--- Responses, weights and frequencies in extreme units, against fits in 60 digits: test/data/units_reference.py.
+-- Responses, weights and frequencies in extreme units against fits in 60 digits: test/data/units_reference.py.
 CREATE TABLE units_rows (i serial, dataset text, y float8, weight float8, x1 float8, x2 float8);
 \copy units_rows (dataset, y, weight, x1, x2) FROM 'test/data/units_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE units_fits (dataset text, family text, link text, theta float8, role text, y_exponent int,
@@ -13,7 +13,7 @@ SELECT family, link, count(*) AS cases, count(*) FILTER (WHERE NOT fits) AS out_
     max(abs(y_exponent)) AS y_exponent, max(abs(weight_exponent)) AS weight_exponent
 FROM units_cases GROUP BY family, link ORDER BY family COLLATE "C", link COLLATE "C";
 
--- The fit of a case; NULL where that is error 22003. Another error, or a warning, is shown.
+-- The fit of a case; NULL if it is error 22003. Other errors, and warnings, are shown.
 CREATE FUNCTION units_fit(c units_cases, also text DEFAULT '', robust text DEFAULT 'iid') RETURNS gpu_model
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -29,7 +29,7 @@ END
 $$;
 CREATE TABLE units_models AS SELECT id, units_fit(c) AS m FROM units_cases c;
 
--- Numbers that float8 can't hold are errors, and no others.
+-- Numbers are errors only if float8 can't hold them.
 SELECT count(*) FILTER (WHERE fits), count(*) FILTER (WHERE NOT fits) AS not_fits,
     bool_and(((m).coef IS NOT NULL) = fits) AS agrees, bool_and((m).converged) AS converged
 FROM units_models JOIN units_cases USING (id);
@@ -48,12 +48,12 @@ WHERE c.fits;
 SELECT family, link, count(*) AS numbers, min(estimate) FILTER (WHERE term IN ('0', '1', '2')) > 11 AS estimates,
     min(std_error) > 11 AS std_errors
 FROM units_digits GROUP BY family, link ORDER BY family COLLATE "C", link COLLATE "C";
--- A deviance of counts in billions is small against its terms.
+-- A deviance of counts in billions is small relative to its terms.
 SELECT dataset LIKE 'totals%' AS totals, term,
     min(estimate) > CASE WHEN dataset LIKE 'totals%' THEN 8 ELSE 11 END AS sums
 FROM units_digits WHERE term LIKE '%d%' GROUP BY 1, term, dataset LIKE 'totals%' ORDER BY 1, 2;
 
--- A slope is the same in all units, up to the scale where the link isn't log.
+-- A slope is the same in all units, up to the scale if the link isn't log.
 SELECT family, link, count(*) AS units,
     max(abs((m).coef[2] / power(2::float8, CASE link WHEN 'identity' THEN y_exponent WHEN 'inverse' THEN -y_exponent
                                            WHEN 'sqrt' THEN y_exponent / 2.0 ELSE 0 END) / own - 1)) < 1e-11 AS same
@@ -63,7 +63,7 @@ JOIN (SELECT dataset, family, link, (m).coef[2] AS own FROM units_models JOIN un
 WHERE fits AND role = '' AND dataset = 'positive'
 GROUP BY family, link ORDER BY family COLLATE "C", link COLLATE "C";
 
--- Robust covariances, and the query run once a pass, in workers, and through the ring
+-- Robust covariances, with the query run for each pass, in workers, and through the ring
 CREATE FUNCTION units_agree(a gpu_model, b gpu_model) RETURNS boolean LANGUAGE sql AS $$
     SELECT relative_difference((a).coef, (b).coef) < 1e-11
         AND relative_difference((SELECT array_agg(std_error) FROM gpu_tidy(a)),
@@ -91,7 +91,7 @@ SET gpureg.debug_ring = on;
 SELECT count(*), bool_and(units_agree(m, units_fit(c))) AS same FROM units_far JOIN units_models USING (id);
 RESET gpureg.debug_ring; RESET gpureg.device; RESET gpureg.ring_size;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
--- Clusters, one of each row, are HC0; the sums of clusters are made elsewhere.
+-- Clusters of single rows give HC0, though other code sums clusters.
 SELECT count(*), bool_and(relative_difference((SELECT array_agg(std_error) FROM gpu_tidy(a)),
                                               (SELECT array_agg(std_error) FROM gpu_tidy(b))) < 1e-11) AS same
 FROM units_far, units_fit(c, robust => 'HC0') a,
@@ -107,7 +107,7 @@ FROM unnest('{-400,-40,-5,40,400}'::int[]) k,
     gpu_glm_fit('SELECT y - 1.4, x1 FROM units_rows WHERE dataset = ''positive''', 'gaussian', 'log') z,
     gpu_glm_fit(format('SELECT (y - 1.4) * power(2::float8, %s), x1 FROM units_rows WHERE dataset = ''positive''', k),
                 'gaussian', 'log') m;
--- A penalty is one in every unit.
+-- A penalty has the same effect in every unit.
 SELECT k, abs((m).coef[2] / (z).coef[2] - 1) < 1e-11 AS same
 FROM unnest('{-400,-40,40,400}'::int[]) k,
     gpu_glm_fit('SELECT y, x1 FROM units_rows WHERE dataset = ''positive''', 'gamma', l2 => 3) z,
@@ -118,7 +118,7 @@ FROM unnest('{-200,-40,40,200}'::int[]) k,
     gpu_glm_fit('SELECT y, x1 FROM units_rows WHERE dataset = ''positive''', 'gaussian', 'log', l2 => 3) z,
     gpu_glm_fit(format('SELECT y * power(2::float8, %s), x1 FROM units_rows WHERE dataset = ''positive''', k),
                 'gaussian', 'log', l2 => 3 * power(2::float8, 2 * k)) m;
--- Offsets, which are in the unit of the response where the link isn't log
+-- Offsets, which are in the unit of the response if the link isn't log
 SELECT f, l, abs((m).coef[2] / power(2::float8, CASE l WHEN 'identity' THEN k WHEN 'inverse' THEN -k
                          ELSE 0 END) / (z).coef[2] - 1) < 1e-11 AS same, (m).converged
 FROM (VALUES ('gaussian', 'identity', 300), ('gaussian', 'log', 300), ('gamma', 'log', 900), ('gamma', 'identity', 300),
@@ -129,7 +129,7 @@ FROM (VALUES ('gaussian', 'identity', 300), ('gaussian', 'log', 300), ('gamma', 
                        'WHERE dataset = ''positive''', k, CASE l WHEN 'identity' THEN k WHEN 'inverse' THEN -k
                        ELSE 0 END), f, l, offsets => 'o') m;
 
--- Error 22003, and not an estimate of something else
+-- Error 22003 instead of a wrong estimate
 CREATE VIEW units_positive AS SELECT * FROM units_rows WHERE dataset = 'positive';
 \set VERBOSITY terse
 SELECT gpu_glm_fit('SELECT 1e-200 * y AS y, x1 FROM units_positive', 'gaussian', 'log');
@@ -145,11 +145,11 @@ SELECT gpu_glm_fit('SELECT y, x1, 5e-324 AS w FROM units_positive', 'gamma', wei
 SELECT gpu_glm_solve(gpu_glm_step_agg('gaussian', 'log', '{}', 1e-200 * y, x1)) FROM units_positive;
 SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', y > 2, 1e-310 * x1)) FROM units_positive;
 \set VERBOSITY default
--- A column of zeros is collinear all the same.
+-- A column of zeros is collinear in any unit.
 SELECT (m).rank, (m).coef[3] IS NULL AS collinear
 FROM gpu_glm_fit('SELECT y, x1, 0 AS zero FROM units_rows WHERE dataset = ''positive''', 'gamma') m;
 
--- With no iteration left, a fit has converged if the standard errors have their digits, too.
+-- If no iteration is left, a fit has converged only if the standard errors have their digits, too.
 CREATE TABLE units_last AS SELECT i, sin(10.5 * i) * 2 AS x, cos(3 * i + 14) * 20 AS o,
     (sin(16 * i * i) + 1) / 2 < 1 / (1 + exp(3 - sin(10.5 * i) * 12)) AS y FROM generate_series(1, 20) i;
 SET client_min_messages = error;

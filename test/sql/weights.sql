@@ -1,4 +1,4 @@
--- Weights, frequencies and offsets, against fits in 60 digits: test/data/weights_reference.py.
+-- Weights, frequencies and offsets against fits in 60 digits: test/data/weights_reference.py.
 CREATE TABLE weights_rows (i serial, dataset text, y float8, weight float8, frequency float8, base float8, x float8[]);
 \copy weights_rows (dataset, y, weight, frequency, base, x) FROM 'test/data/weights_rows.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE weights_fits (dataset text, kind text, intercept boolean, term text, estimate numeric, std_error numeric);
@@ -33,7 +33,7 @@ BEGIN
 END
 $$;
 
--- every case by every way that takes it
+-- every case by every way that accepts it
 CREATE TABLE weights_models (way text, dataset text, m gpu_model);
 INSERT INTO weights_models SELECT 'query', dataset, weights_fit(c) FROM weights_cases c;
 INSERT INTO weights_models SELECT 'query, volatile', dataset, weights_fit(c, also_where => ' AND random() >= 0')
@@ -59,7 +59,7 @@ GROUP BY dataset, intercept, i % 7
 UNION ALL SELECT 'row by row', dataset, intercept, i, gpu_wls_stats_agg(weight, y, VARIADIC x)::text::gpu_ols_stats
 FROM weights_rows JOIN weights_cases USING (dataset) WHERE kind = 'ols' AND weights IS NOT NULL
 GROUP BY dataset, intercept, i
--- rows of weight 1 as plain ones, among weighted ones
+-- rows of weight 1 as unweighted ones, among weighted ones
 UNION ALL SELECT 'plain and weighted', dataset, intercept, i % 3, gpu_wls_stats_agg(weight, y, VARIADIC x)
 FROM weights_rows JOIN weights_cases USING (dataset) WHERE dataset = 'some weights of 1' AND weight <> 1
 GROUP BY dataset, intercept, i % 3
@@ -72,14 +72,14 @@ GROUP BY way, dataset, intercept;
 INSERT INTO weights_models
 SELECT 'plain and weighted, weighted first', dataset, gpu_ols_solve(gpu_ols_rollup(s ORDER BY part DESC), intercept)
 FROM weights_states WHERE way = 'plain and weighted' GROUP BY dataset, intercept;
--- the query run once a pass, on the session's process alone
+-- the query run for each pass, in the session's process alone
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 SET max_parallel_workers = 0;
 INSERT INTO weights_models SELECT 'pass', dataset, weights_fit(c, also_from => ', one_of_many()') FROM weights_cases c;
 RESET ALL;
--- with workers, and through the ring
+-- workers, and the rows through the ring
 SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 INSERT INTO weights_models SELECT 'workers', dataset, weights_fit(c) FROM weights_cases c;
@@ -91,7 +91,7 @@ SET gpureg.debug_ring = on;
 INSERT INTO weights_models SELECT 'ring', dataset, weights_fit(c) FROM weights_cases c;
 RESET ALL;
 
--- What a model says, by the references' names; 13 digits of it, and which fits have fewer
+-- A model's numbers by the references' names; 13 digits of them, and the fits with fewer
 CREATE FUNCTION weights_lines(m gpu_model, intercept boolean)
 RETURNS TABLE (term text, estimate float8, std_error float8)
 LANGUAGE sql AS $$
@@ -119,8 +119,8 @@ SELECT count(*), bool_and((m).log_lik = g.log_lik) AS log_lik, bool_and((m).conv
        max((m).n_skipped) AS n_skipped
 FROM weights_models, gpu_glance(m) g;
 
--- what was published of these fits, but for a unit of the last digit (R's glm stops where the deviance changes by less
--- than 1e-8)
+-- published results of these fits, to a unit of the last digit (R's glm stops when the deviance changes by less than
+-- 1e-8)
 CREATE TEMP TABLE published (dataset text, term text, estimate numeric, std_error numeric);
 INSERT INTO published VALUES
 -- Weisberg, Applied linear regression, 3rd ed., 5.1
@@ -134,7 +134,7 @@ INSERT INTO published VALUES
 -- Dobson, An introduction to generalized linear models, 2nd ed., 7.3
     ('beetles', '0', -60.717, 5.181), ('beetles', '1', 34.270, 2.912), ('beetles', 'deviance', 11.232, NULL),
     ('beetles', 'aic', 41.43, NULL),
--- R's glm, of MASS's menarche and of UCBAdmissions
+--     R's glm of MASS's menarche and of UCBAdmissions
     ('menarche', '0', -21.22639, 0.77068), ('menarche', '1', 1.63197, 0.05895),
     ('menarche', 'null_deviance', 3693.884, NULL),
     ('menarche', 'deviance', 26.703, NULL), ('menarche', 'aic', 114.76, NULL),
@@ -150,7 +150,7 @@ SELECT p.dataset, bool_and(abs(l.estimate::numeric - p.estimate) <= 10.0 ^ -scal
 FROM published p JOIN weights_models w USING (dataset), weights_lines(m, true) l
 WHERE way = 'query' AND l.term = p.term GROUP BY p.dataset ORDER BY p.dataset;
 
--- The fields in which two models differ by a bit, and those that are further apart than by a tolerance
+-- The fields in which two models differ by a bit, and the fields that differ by more than a tolerance
 CREATE FUNCTION differing(a gpu_model, b gpu_model) RETURNS text LANGUAGE sql AS $$
     SELECT coalesce(string_agg(field, ' '), 'none') FROM (VALUES
         ('terms', (a).terms IS NOT DISTINCT FROM (b).terms), ('coef', (a).coef IS NOT DISTINCT FROM (b).coef),
@@ -177,8 +177,8 @@ CREATE FUNCTION apart(a gpu_model, b gpu_model, tolerance float8) RETURNS text L
     WHERE NOT coalesce(difference <= tolerance, false)
 $$;
 
--- Weights and frequencies of 1 change no bit, whatever their type and place; offsets of 0 change where a fit begins,
--- and so its last digits
+-- Weights and frequencies of 1 change no bit, of any type and in any place; offsets of 0 change where a fit begins, and
+-- so its last digits
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE weights_bits AS
 SELECT i, (i * 7 + i / 3) % 5 < 2 AS y, 3 + sin(i) * 4 + i % 11 AS z, i % 20 AS a,
@@ -205,7 +205,7 @@ SELECT differing(gpu_ols_agg(z, a, b, c), gpu_wls_agg(one, z, a, b, c)) AS agg,
        differing(gpu_ols_agg(z, a, b, c),
            gpu_ols_solve(gpu_wls_stats_array_agg(one, z, ARRAY[a, b, c]))) AS stats_array_agg
 FROM weights_bits;
--- a fit that comes to no end in so few iterations says so each time
+-- a fit that doesn't converge in so few iterations warns each time
 SET client_min_messages = error;
 SELECT solver, string_agg(DISTINCT differing(m, gpu_logreg_fit('SELECT one, y, a, b, c FROM weights_bits', intercept,
     l2, 40, solver => solver, weights => 'one')), ', ') AS weights,
@@ -238,7 +238,7 @@ SELECT differing(gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM 
                  gpu_logreg_fit($$SELECT cut = 'Ideal', carat, depth, "table", x, y, z, 1 AS w FROM diamonds$$,
                      weights => 'w')) AS diamonds_logistic;
 
--- A row of weight or frequency 0 is as if it weren't there
+-- A row of weight or frequency 0 counts as absent
 SELECT kind, count(*), string_agg(DISTINCT differing(weights_fit(c),
     weights_fit(c, also_where => ' AND coalesce(weight, frequency) > 0')), ', ') AS zeros
 FROM weights_cases c WHERE dataset IN (SELECT dataset FROM weights_rows WHERE 0 IN (weight, frequency)) GROUP BY kind
@@ -252,7 +252,7 @@ SELECT differing(gpu_ols_fit('SELECT price, carat, depth, x, (depth > 61)::int A
                  gpu_ols_fit('SELECT price, carat, depth, x FROM diamonds WHERE depth > 61')) AS diamonds,
        differing(gpu_ols_fit('SELECT price, carat, depth, x, (depth > 61)::int AS f FROM diamonds', frequencies => 'f'),
                  gpu_ols_fit('SELECT price, carat, depth, x FROM diamonds WHERE depth > 61')) AS frequencies;
--- and one with a NULL is left out, and counted
+-- a row with a NULL is left out, and counted
 SELECT (gpu_ols_fit('SELECT nullif(i, 5) AS w, i % 5 AS y, i AS x FROM generate_series(0, 9) i',
     weights => 'w')).n_skipped AS weight,
        (gpu_ols_fit('SELECT nullif(i, 5) AS f, i % 5 AS y, i AS x FROM generate_series(0, 9) i',
@@ -266,7 +266,7 @@ FROM gpu_ols_fit('SELECT nullif(i, 5) AS f, i % 5 AS y, i AS x FROM generate_ser
 SELECT (m).n, (m).n_skipped, (m).df_residual FROM (SELECT gpu_wls_agg(nullif(i, 5), i % 5, i) AS m
     FROM generate_series(0, 9) i) t;
 
--- Frequencies give what as many rows give
+-- Frequencies give the results of repeated rows
 SELECT kind, count(*), string_agg(DISTINCT apart(weights_fit(c), r.m, 1e-14), ', ') AS apart
 FROM weights_cases c, LATERAL (SELECT weights_fit((dataset, kind, intercept, NULL, NULL, offsets)::weights_cases,
     ', generate_series(1, frequency::int)') AS m) r
@@ -279,7 +279,7 @@ SELECT solver, l2, apart(gpu_logreg_fit($$SELECT y, x, frequency FROM weights_ro
                          gpu_logreg_fit($$SELECT y, x FROM weights_rows, generate_series(1, frequency::int)
                              WHERE dataset = 'class frequencies'$$, true, l2, 10000, solver => solver), 1e-9) AS apart
 FROM (VALUES (1, 'newton'), (2, 'lbfgs'), (3, 'gd')) s(k, solver), (VALUES (0), (0.5)) l(l2) ORDER BY k, l2;
--- weights do so of what doesn't depend on the number of rows
+-- weights give the results of repeated rows, except those that depend on the number of rows
 SELECT kind, count(*), string_agg(DISTINCT apart(w.m, r.m, 1e-14), ', ') AS apart
 FROM weights_cases c, LATERAL (SELECT weights_fit((dataset, kind, intercept, NULL, NULL, offsets)::weights_cases,
     ', generate_series(1, frequency::int)') AS m) r,
@@ -289,19 +289,19 @@ FROM weights_cases c, LATERAL (SELECT weights_fit((dataset, kind, intercept, NUL
 WHERE dataset IN ('frequencies', 'frequencies, no intercept', 'class frequencies', 'class frequencies, no intercept',
     'frequencies and offset')
 GROUP BY kind ORDER BY kind;
--- and of a share of trials, but for the deviances and the log-likelihood
+-- shares of trials give the results of their rows, except for deviances and log-likelihoods
 CREATE TABLE trials AS SELECT a, 3 + a * 7 % 11 AS ones, (4 + a * 5 % 13)::float8 AS zeros
 FROM generate_series(1, 12) a;
 SELECT apart(gpu_logreg_fit('SELECT ones / (ones + zeros) AS y, a, ones + zeros AS trials FROM trials',
     weights => 'trials'),
              gpu_logreg_fit('SELECT k <= ones AS y, a FROM trials, generate_series(1, (ones + zeros)::int) k'),
              1e-13) AS apart;
--- weights by another unit
+-- weights in another unit
 SELECT apart(gpu_ols_fit($$SELECT y, x, weight FROM weights_rows WHERE dataset = 'magnitudes'$$, weights => 'weight'),
              gpu_ols_fit($$SELECT y, x, weight * 1000 AS weight FROM weights_rows WHERE dataset = 'magnitudes'$$,
                  weights => 'weight'), 1e-13) AS apart;
 
--- An offset goes into the intercept, or into a coefficient, where it is a multiple of their columns
+-- An offset that is a multiple of columns changes their coefficients, or the intercept
 SELECT relative_difference((a.m).coef, ARRAY[(b.m).coef[1] + 2] || (b.m).coef[2:]) < 1e-13 AS coef,
     apart(a.m, b.m, 1e-13) AS apart
 FROM (SELECT gpu_logreg_fit($$SELECT y, x, base FROM weights_rows WHERE dataset = 'offset'$$, offsets => 'base')) a(m),
@@ -319,7 +319,7 @@ FROM (SELECT gpu_logreg_fit($$SELECT y, x FROM weights_rows WHERE dataset = 'fra
      (SELECT gpu_logreg_fit($$SELECT y, x, x[1] / 2 AS base FROM weights_rows WHERE dataset = 'fractions'$$,
          offsets => 'base')) b(m);
 
--- The columns with a role are no features, and the response is the first of the others
+-- Columns with a role are no features, and the response is the first of the others
 SELECT (gpu_ols_fit('SELECT 1 + i % 3 AS w, sin(i) AS y, i AS a, i % 7 AS b FROM generate_series(1, 20) i',
     weights => 'w')).terms AS before,
        (gpu_ols_fit('SELECT sin(i) AS y, i AS a, 1 + i % 3 AS w, i % 7 AS b FROM generate_series(1, 20) i',
@@ -338,7 +338,7 @@ SELECT abs((m).coef[1] - mean) < 1e-14 * abs(mean) AS mean, (m).terms
 FROM gpu_ols_fit('SELECT y, weight FROM weights_rows WHERE dataset = ''magnitudes''', weights => 'weight') m,
      (SELECT (sum(y::numeric * weight::numeric) / sum(weight::numeric))::float8 FROM weights_rows
          WHERE dataset = 'magnitudes') t(mean);
--- a prediction needs no weight, but the offset
+-- a prediction needs the offset, but no weight
 SELECT abs(gpu_predict(m, 1, 2, 3, 0) - 1 / (1 + exp(-((m).coef[1] + (m).coef[2] + 2 * (m).coef[3] + 3 * (m).coef[4]))))
     < 1e-15 AS predicted
 FROM gpu_logreg_fit($$SELECT y, x, weight, base FROM weights_rows WHERE dataset = 'weights and offset'$$,
@@ -356,7 +356,7 @@ FROM (SELECT i, gpu_wls_array_agg(weight, y, x) OVER (ORDER BY i ROWS 19 PRECEDI
      LATERAL (SELECT gpu_wls_agg(weight, y, VARIADIC x ORDER BY i) AS one FROM weights_rows r
          WHERE dataset = 'magnitudes' AND r.i BETWEEN g.i - 19 AND g.i) o;
 
--- Separation is looked for among the rows that count; a share of both classes ends it
+-- Separation is tested among the rows that count; a share of both classes ends it
 CREATE TABLE weights_sep AS
 SELECT i, ((i * 7 + i / 3) % 5 < 2)::int AS y, i % 20 AS a, sin(i) AS b, (i % 12 = 0)::int AS d, 0.5 + i % 3 AS w
 FROM generate_series(1, 240) i;
@@ -381,7 +381,7 @@ FROM gpu_logreg_fit('SELECT CASE i WHEN 12 THEN 0.75 ELSE y END AS y, a, b, d, C
     'FROM weights_sep', weights => 'w') m;
 RESET max_parallel_workers_per_gather;
 
--- No more terms are independent than there are rows, however often these are counted
+-- The rank is at most the number of rows, however often these are counted
 SELECT count(*) FILTER (WHERE (m).rank > 4) AS wrong, max((m).n) AS n
 FROM generate_series(1, 100) s, gpu_ols_fit(format($$
     SELECT sin(r * 7.1 * %1$s) AS y, x, 3 AS f FROM generate_series(1, 4) r,

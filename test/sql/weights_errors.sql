@@ -3,7 +3,7 @@
 CREATE TABLE bad_weights (y float8, x float8, w float8, f float8, o float8);
 INSERT INTO bad_weights SELECT (i * 7 + i / 3) % 5 % 2, i % 7, 1 + i % 3 / 2.0, i % 4, i % 5 / 2.0
 FROM generate_series(1, 100) i;
--- a negative weight: the value and the column are named, in every form
+-- a negative weight: the message names the value and the column, in every form
 UPDATE bad_weights SET w = -1 WHERE ctid = (SELECT max(ctid) FROM bad_weights);
 SELECT gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
@@ -27,7 +27,7 @@ SELECT gpu_ols_fit('SELECT 1 AS y, 2 AS x, -0.001 AS w', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT 1 AS y, 2 AS x, -5e-324::float8 AS w', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
--- NaN and infinity name the column, as in a feature
+-- NaN and infinity name the column, as for a feature
 UPDATE bad_weights SET w = 'NaN' WHERE w < 0;
 SELECT gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
@@ -52,7 +52,7 @@ SELECT gpu_logreg_fit('SELECT y, -w AS o, x FROM bad_weights', offsets => 'o');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_wls_agg(w, y, x) FROM bad_weights;
 \echo :LAST_ERROR_SQLSTATE
--- the other columns keep their names beside a role
+-- columns without a role keep their names beside one
 SELECT gpu_ols_fit('SELECT 1 AS w, 2 AS y, 3 AS a, ''NaN''::float8 AS b', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT 1 AS w, ''NaN''::float8 AS y, 3 AS a, 4 AS b', weights => 'w');
@@ -63,7 +63,7 @@ SELECT gpu_wls_agg(1, 'NaN'::float8, 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_wls_agg(1, 2, 3, 'NaN'::float8);
 \echo :LAST_ERROR_SQLSTATE
--- in a row that is left out for a NULL they don't matter, and a NULL weight leaves one out
+-- NaN and infinity don't matter in a row that is left out for a NULL; a NULL weight leaves a row out
 UPDATE bad_weights SET x = NULL WHERE w = 'Infinity';
 SELECT (gpu_wls_agg(w, y, x)).n_skipped,
     (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS ols,
@@ -74,7 +74,7 @@ SELECT (gpu_wls_agg(w, y, x)).n_skipped,
        (gpu_logreg_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS logistic FROM bad_weights;
 SELECT (s ->> 'rows')::int AS rows, (s ->> 'skipped')::int AS skipped
 FROM (SELECT gpu_wls_stats_agg(w, y, x)::text::json AS s FROM bad_weights) t;
--- a weight of 0 is counted nowhere; nor is -0
+-- a weight of 0, or -0, isn't counted anywhere
 SELECT (m).n, (m).n_skipped, (m).df_residual
 FROM (SELECT gpu_wls_agg(CASE WHEN i > 5 THEN i % 2 * -0.0::float8 ELSE i END, i * i, i) AS m
     FROM generate_series(1, 9) i) t;
@@ -92,12 +92,12 @@ SELECT gpu_wls_agg(0, y, x) IS NULL AS agg, gpu_wls_stats_agg(0, y, x) IS NULL A
        gpu_wls_stats_agg(w, y, x) FILTER (WHERE false) IS NULL AS no_rows FROM bad_weights;
 SELECT gpu_ols_fit('SELECT y, x, NULL::float8 AS w FROM bad_weights LIMIT 3', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
--- a class that has no weight isn't there
+-- a class without weight counts as absent
 SELECT gpu_logreg_fit('SELECT y, x, y AS w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, 1 - y AS f FROM bad_weights', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
--- frequencies are whole numbers, and not negative
+-- frequencies must be integers and not negative
 SELECT gpu_ols_fit('SELECT y, x, f + 0.5 AS f FROM bad_weights', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, f + 0.5 AS f FROM bad_weights', frequencies => 'f');
@@ -111,7 +111,7 @@ SELECT gpu_ols_fit('SELECT i AS y, i * i AS x, 5000000000000000000 AS f FROM gen
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT i AS y, i * i AS x, 1e30 AS f FROM generate_series(1, 4) i', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
--- a share needs a weight; a share is between 0 and 1
+-- a share needs a weight, and must be between 0 and 1
 SELECT gpu_logreg_fit('SELECT y / 2 AS y, x FROM bad_weights');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y / 2 AS y, x, f FROM bad_weights', frequencies => 'f');
@@ -122,14 +122,14 @@ SELECT gpu_logreg_fit('SELECT 1.5 * y AS share, x, w FROM bad_weights', weights 
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT w, -y AS share, x FROM bad_weights WHERE random() >= 0', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
--- one or the other
+-- weights or frequencies, not both
 SELECT gpu_ols_fit('SELECT y, x, w, f FROM bad_weights', weights => 'w', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, w, f FROM bad_weights', weights => 'w', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, w FROM bad_weights', weights => 'w', frequencies => 'w');
 \echo :LAST_ERROR_SQLSTATE
--- a column that isn't there, or is there twice; names are as they are, not folded
+-- a column that is missing or occurs twice; names are taken as they are, not folded
 SELECT gpu_ols_fit('SELECT y, x FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, f FROM bad_weights', frequencies => 'F');
@@ -144,7 +144,7 @@ SELECT gpu_ols_fit('SELECT w, y, x, w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, f AS x, w FROM bad_weights', weights => 'w', offsets => 'x');
 \echo :LAST_ERROR_SQLSTATE
--- one column has one role
+-- a column may have one role
 SELECT gpu_logreg_fit('SELECT y, x, w FROM bad_weights', weights => 'w', offsets => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, f FROM bad_weights', frequencies => 'f', offsets => 'f');
@@ -154,7 +154,7 @@ SELECT gpu_ols_fit('SELECT w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT w, o FROM bad_weights', weights => 'w', offsets => 'o');
 \echo :LAST_ERROR_SQLSTATE
--- types
+-- types of weights
 SELECT gpu_ols_fit('SELECT y, x, w::text AS w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, ARRAY[w] AS w FROM bad_weights', weights => 'w');
@@ -174,7 +174,7 @@ SELECT gpu_wls_array_agg(1, 1, '{{1,2},{3,4}}'::float8[]);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_rollup(s) FROM (SELECT gpu_wls_stats_agg(2, 1, 2) AS s UNION ALL SELECT gpu_ols_stats_agg(1, 2, 3)) t;
 \echo :LAST_ERROR_SQLSTATE
--- and the session goes on
+-- the session goes on
 SELECT (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n,
     (gpu_logreg_fit('SELECT y, x, o FROM bad_weights', offsets => 'o')).converged;
 DROP TABLE bad_weights;

@@ -1,5 +1,5 @@
--- Robust variances that are zero but for rounding, or negative, are NULL for these terms alone; tests that want the
--- inverse of a singular covariance matrix are errors. Values of R: lm, sandwich's vcovCL and vcovHC, lmtest's waldtest.
+-- Robust variances that are 0 up to rounding, or negative, are NULL for these terms alone; tests that need the inverse
+-- of a singular covariance matrix are errors. R's values: lm, sandwich's vcovCL and vcovHC, lmtest's waldtest.
 \set SHOW_CONTEXT never
 CREATE TABLE zero AS
 SELECT i, i * 37 % 101 / 10.0::float8 + i % 7 AS y, i * 53 % 97 / 10.0::float8 AS a, i * 29 % 89 / 10.0::float8 AS b,
@@ -9,7 +9,7 @@ FROM generate_series(1, 40) i;
 CREATE FUNCTION with_errors(m gpu_model) RETURNS text LANGUAGE sql AS
     $$SELECT coalesce(string_agg(term, ' '), 'none') FROM gpu_tidy(m) WHERE std_error IS NOT NULL$$;
 
--- a treatment that is constant in each of two clusters, by every way to the covariances
+-- a treatment that is constant in each of two clusters, by every way to compute covariances
 SELECT v, with_errors(gpu_ols_fit('SELECT y, d, two FROM zero', vcov => v, clusters => '{two}'))
 FROM unnest('{CR0,CR1,CR2}'::text[]) v;
 SELECT f, l, with_errors(gpu_glm_fit('SELECT y + 1 AS y, d, two FROM zero', f, l, vcov => 'CR1', clusters => '{two}'))
@@ -28,7 +28,7 @@ SELECT v, with_errors(gpu_ols_fit('SELECT y, four FROM zero', formula => 'y ~ fa
     clusters => '{four}')) FROM unnest('{CR0,CR1,CR2}'::text[]) v;
 SELECT with_errors(gpu_logreg_fit('SELECT y > 8 AS y, four FROM zero', formula => 'y ~ factor(four)', vcov => 'CR1',
     clusters => '{four}'));
--- clusters that are all alike; also far from 0, in other units, and with nearly collinear columns
+-- equal clusters; also far from 0, in other units, and with nearly collinear columns
 SELECT with_errors(gpu_ols_fit(format('SELECT y * %s AS y, a * %s + %s AS a, a * a AS a2, k FROM zero, '
     'generate_series(1, 9) k', u, v, w), vcov => 'CR1', clusters => '{k}'))
 FROM (VALUES (1, 1, 0), (1e-100, 1e100, 0), (1e100, 1e-9, 1000), (1, 1, 1e6), (1, 1, -1e9)) v(u, v, w);
@@ -36,8 +36,8 @@ SELECT with_errors(gpu_ols_fit('SELECT y, a, a + b / 1e7, k FROM zero, generate_
     clusters => '{k}'));
 SELECT with_errors(gpu_logreg_fit('SELECT y > 8, a + 1e5, b, k FROM zero, generate_series(1, 9) k', vcov => 'CR1',
     clusters => '{k}'));
--- one control cluster: its mean is the intercept, whose variance alone is zero, also where it is a
--- difference of large variances
+-- one control cluster: its mean is the intercept, whose variance alone is 0, also if it is a difference of large
+-- variances
 SELECT v, with_errors(m), abs((m).vcov[2][2] / exact - 1) < 1e-13 AS treated
 FROM (SELECT sum(u ^ 2) / sum(n) ^ 2 AS cr0
       FROM (SELECT sum(y - mean) AS u, count(*) AS n
@@ -49,7 +49,7 @@ SELECT v, with_errors(gpu_ols_fit('SELECT y, (i > 1)::int AS most, CASE WHEN i =
     'FROM zero', vcov => v, clusters => '{cluster}')) FROM unnest('{CR0,CR1,CR2}'::text[]) v;
 SELECT with_errors(gpu_ols_cluster_agg(s)) FROM (SELECT gpu_ols_stats_agg(y, treated) AS s FROM zero GROUP BY four) q;
 
--- HC: rows that are fitted exactly; a single row of its own, whose variance is that of the others' mean
+-- HC: rows that are fitted exactly; a row fitted by a term of its own, whose variance is that of the others' mean
 SELECT v, with_errors(gpu_ols_fit('SELECT y * (1 - d), 1 - d AS d0, d AS d1 FROM zero', false, vcov => v))
 FROM unnest('{HC0,HC1,HC2,HC3}'::text[]) v;
 SELECT with_errors(m), abs((m).vcov[2][2] / (r.square / r.n ^ 2) - 1) < 1e-12 AS own
@@ -57,7 +57,8 @@ FROM gpu_ols_fit('SELECT i % 7, (i = 1)::int AS own FROM generate_series(1, 1000
     (SELECT sum((y - mean) ^ 2) AS square, count(*) AS n
      FROM (SELECT i % 7 AS y, avg(i % 7) OVER () AS mean FROM generate_series(2, 100000) i) q) r;
 
--- no more clusters than terms: valid variances stay, tests of fewer terms than clusters too, others are errors
+-- no more clusters than terms: valid variances stay, and so do tests of fewer terms than clusters; other tests are
+-- errors
 CREATE TABLE few AS SELECT gpu_ols_fit('SELECT y, a, b, c, e, g FROM zero', vcov => 'CR1', clusters => '{g}') AS m;
 SELECT bool_and(abs(std_error / r - 1) < 1e-12) AS errors FROM few, gpu_tidy(m) JOIN (VALUES
     ('(intercept)', 0.907739264544530355), ('a', 0.048642131834875826), ('b', 0.080364350554962868),
@@ -79,7 +80,7 @@ SELECT df1, df2, agrees FROM lone, gpu_wald(m) w, gpu_tidy(m) t,
     LATERAL (SELECT abs(w.statistic / t.statistic ^ 2 - 1) < 1e-13 AS agrees) q WHERE term = 'treated';
 SELECT fit IS NOT NULL AS fit, std_error FROM lone, gpu_predict_interval(m, 'confidence', 0.95, 1) i;
 
--- two ways: negative variances, at the fit and of three models
+-- two keys: negative variances, at the fit and in three models
 CREATE TABLE signs AS
 SELECT y, x, a, b FROM (VALUES (1.2, 1.0, 1, 1), (-1, 1, 1, 2), (-1, 1, 2, 1), (1, 1, 2, 2), (2, -1, 1, 1),
     (-2, -1, 1, 2), (-2.1, -1, 2, 1), (2, -1, 2, 2)) t(y, x, a, b);
@@ -93,7 +94,7 @@ FROM (SELECT array_agg(m ORDER BY k) AS m
             UNION ALL SELECT 3, gpu_ols_cluster_agg(s, 'CR0')
             FROM (SELECT gpu_ols_stats_agg(y, x) AS s FROM signs GROUP BY a, b) q) t) t;
 
--- perfect fits: no residuals tell an error
+-- perfect fits: residuals of 0 give no errors
 SELECT v, with_errors(gpu_ols_fit('SELECT 1.1 + 2.3 * a - b / 3, a, b FROM zero', vcov => v))
 FROM unnest('{HC0,HC1,HC2,HC3}'::text[]) v;
 SELECT v, with_errors(gpu_ols_fit('SELECT (1.1 + 2.3 * a) * 1e-150, a, g FROM zero', vcov => v, clusters => '{g}'))
@@ -107,7 +108,7 @@ SELECT with_errors(gpu_glm_fit('SELECT 1 + d, d FROM zero', 'poisson', vcov => '
     with_errors(gpu_glm_fit('SELECT 1 + d, d FROM zero', 'poisson'));
 SELECT with_errors(gpu_glm_solve(gpu_glm_step_agg('gamma', 'log', ARRAY[1.1, 1 / 3.0::float8], exp(1.1 + a / 3), a)))
 FROM zero;
--- nearly perfect ones are told from these
+-- nearly perfect fits are told from perfect ones
 SELECT f, l, v, with_errors(gpu_glm_fit(format('SELECT %s * (1 + 1e-11 * sin(i)) AS y, a FROM zero', y), f, l, vcov => v))
 FROM (VALUES ('gamma', 'log', 'exp(1.1 + a / 3)'), ('gaussian', 'log', 'exp(a / 9)'),
              ('gaussian', 'identity', '(1.1 + 2.3 * a)')) k(f, l, y), unnest('{iid,HC1}'::text[]) v;
