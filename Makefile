@@ -1,18 +1,18 @@
 # gpureg: built with PGXS. The only file that knows whether nvcc exists.
 #
-#   make                      with CUDA where nvcc is found, without it elsewhere
-#   make CUDA=no              without; CUDA=yes insists
+#   make                      with CUDA if nvcc is found
+#   make CUDA=no              without CUDA; CUDA=yes requires it
 #   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
 #   make NVCC_OPTIMIZE=1      kernels that are compiled sooner and run slower; default: 3
 #   make WERROR=yes           warnings are errors
-#   make FOR_TESTS=yes        nothing for a debugger, or for the server's JIT compiler: in half the time
-#   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
+#   make FOR_TESTS=yes        without debug information and bitcode for the server's JIT compiler: takes half the time
+#   make SANITIZE=undefined   without CUDA; a process ends when its behaviour is undefined; or
 #                             SANITIZE=address,undefined
 #   make FAULTS=yes           with settings that make an allocation fail (test/faults/faults.h); without CUDA, unless
-#                             CUDA=yes is said: then its calls fail, too
+#                             CUDA=yes is given: then CUDA's calls fail, too
 #   make install, make installcheck, make check-unit, make check-layers, make check-version, make check-links,
 #   make check-floats, make check-gpu-stamp
-#   make dist                 build/gpureg-VERSION.zip, as PGXN takes it: the last commit's files
+#   make dist                 build/gpureg-VERSION.zip for PGXN: the last commit's files
 
 EXTENSION = gpureg
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" gpureg.control)
@@ -32,18 +32,18 @@ CHOICE = CUDA=$(CUDA) $(if $(filter yes,$(CUDA)),NVCC_ARCH=$(NVCC_ARCH) -O$(NVCC
 	SANITIZE=$(SANITIZE) FAULTS=$(FAULTS) $(VERSION) $(GIVEN_CFLAGS) $(GIVEN_CXXFLAGS) $(GIVEN_CPPFLAGS) \
 	$(COPT) $(PROFILE) dependencies by compiler
 
-# Flags that the caller gives (make CFLAGS=..., or make -e), and empty otherwise: PGXS then has defaults of its own.
+# The caller's value of a flag (make CFLAGS=..., or make -e), else empty, as PGXS sets defaults of its own.
 given = $(if $(filter command override,$(origin $(1))),$($(1)))
 GIVEN_CFLAGS := $(call given,CFLAGS)
 GIVEN_CXXFLAGS := $(call given,CXXFLAGS)
 GIVEN_CPPFLAGS := $(call given,CPPFLAGS)
 
-# Last on every compile line. An IMMUTABLE function returns the same bits whatever else the line says, so no compiler
-# contracts a * b + c, neither for objects nor for bitcode; the header refuses -ffast-math.
+# The last flags of every compile line: no compiler may contract a * b + c, neither for objects nor for bitcode, as an
+# IMMUTABLE function must return the same bits whatever the other flags are. The header refuses -ffast-math.
 EXACT_FLOATS = -include compute/base/exact_floats.h -ffp-contract=off
 
-# What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
-# Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
+# Sanitizers apply to the extension's C and C++ alone. Dividing by zero is allowed, as IEEE's infinities are intended.
+# Warnings aren't errors with sanitizers, as GCC advises: the code that they add misleads the analysis.
 ifneq ($(SANITIZE),)
 ifneq ($(CUDA),no)
 $(error SANITIZE is for a build without CUDA)
@@ -59,8 +59,8 @@ ifeq ($(FOR_TESTS),yes)
 override with_llvm = no
 endif
 
-# The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and
-# a server with LLVM would want bitcode of each.
+# The compute layer and the kernels are linked directly, not through OBJS: PGXS's flags aren't theirs, and a server with
+# LLVM would require bitcode of each.
 COMPUTE_SOURCES = $(wildcard src/compute/*/*.c src/compute/*/*.cpp)
 COMPUTE_OBJS = $(filter-out %/backend_none.o,$(patsubst %.c,%.o,$(patsubst %.cpp,%.o,$(COMPUTE_SOURCES))))
 NO_DEVICE = src/compute/backend/backend_none.o
@@ -91,7 +91,7 @@ PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement $(SANITIZE_FLAGS)
 SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
-# setup loads what the others use
+# setup loads data and functions that the other tests use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors edge negbin negbin_fits tiny bigint \
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit ring many model predict predict_interval offset_predict \
 	margins distributions compare summary score firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
@@ -126,7 +126,7 @@ EXTRA_CLEAN = $(COMPUTE_OBJS) $(NO_DEVICE) kernels/*.o test/faults/cuda.o build 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# A sanitizer's checks cost the compiler more than they cost the tests, but in the compute layer.
+# Outside the compute layer, optimising a sanitizer's checks costs the compiler more time than it saves the tests.
 ifneq ($(SANITIZE),)
 override CFLAGS += -O1
 endif
@@ -138,7 +138,7 @@ ifeq ($(shell test $(MAJORVERSION) -ge 16 && echo yes),yes)
 REGRESS_OPTS += --expecteddir=.
 endif
 
-# Behind CFLAGS, whoever gave them. Bitcode is made with CPPFLAGS, and without CFLAGS.
+# CPPFLAGS come behind CFLAGS, whoever set them. Bitcode is compiled with CPPFLAGS, and without CFLAGS.
 override CPPFLAGS += $(EXACT_FLOATS)
 
 # The compiler writes which headers an object depends on into a .d file beside it; -MP so that a header may go.
@@ -146,8 +146,8 @@ DEPENDENCIES = -MMD -MP
 override CFLAGS += $(DEPENDENCIES)
 -include $(patsubst %.o,%.d,$(OBJS) $(COMPUTE_OBJS) $(NO_DEVICE) $(KERNEL_OBJS)) $(wildcard build/unit/*.d)
 
-# The compute layer takes the caller's flags as they are, and those that harden from the server's own: the others could
-# change its speed, as its objects are optimised by -O2 whatever the server is. COPT and PROFILE are PGXS's.
+# The compute layer uses the caller's flags, and the hardening ones of the server's: others could change its speed,
+# as its objects are optimised by -O2 whatever the server's are. COPT and PROFILE are PGXS's.
 HARDENING = -fstack-protector% -fstack-clash-protection -fcf-protection% -mbranch-protection% -fhardened \
 	-fzero-call-used-regs% -ftrivial-auto-var-init% -Wformat% -Werror=format-security -Wdate-time -ffile-prefix-map% \
 	-fdebug-prefix-map% -fmacro-prefix-map% -D_FORTIFY_SOURCE% -U_FORTIFY_SOURCE -D_GLIBCXX_ASSERTIONS
@@ -164,8 +164,8 @@ NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(addprefix -Xcompiler ,$(filter -fstack-% -fcf-protection% -mbranch-protection%,$(CALLER_CXXFLAGS))) \
 	-include compute/base/exact_floats.h -Xcompiler -ffp-contract=off
 
-# A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server,
-# builds again.
+# A stamp holds the choices that objects depend on besides the sources, so that make CUDA=no after make, or another
+# server, builds again.
 QUOTED_CHOICE = $(subst ','\'',$(CHOICE))
 .PHONY: FORCE
 build/choice: FORCE
@@ -175,9 +175,9 @@ build/choice: FORCE
 src/compute/%.o: src/compute/%.c build/choice
 	$(COMPUTE_CC) $(DEPENDENCIES) -c $< -o $@
 
-# loops over double-double that are to be vectorised
+# -O3 vectorises loops over double-double
 src/compute/enet/path_dd.o: COMPUTE_FLAGS += -O3
-# where a loop lies among cache lines is worth some percent: so that it doesn't depend on what is linked before
+# a loop's place among cache lines is worth some percent of its time: it must not depend on the objects linked before
 src/compute/backend/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
 
 src/compute/%.o: src/compute/%.cpp build/choice
@@ -197,8 +197,8 @@ $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/identity.o build/choice
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 	cp $< $@
 
-# Which build this is. A server's sessions share memory with those of the same build alone (src/run/service_shared.c),
-# so the hash is of all that its structures follow from: the sources, and what the objects depend on besides.
+# The build's identity. A server's sessions share memory only with sessions of the same build
+# (src/run/service_shared.c), so the hash covers all that determines its structures: the sources and the choices above.
 IDENTITY_SOURCES = $(sort $(shell find src kernels -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh')) \
 	Makefile gpureg.control
 define IDENTITY
@@ -216,7 +216,7 @@ build/identity.o: build/identity.c src/run/build_identity.h
 
 REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o cholesky_reference.o)
 
-# Unit tests: plain programs over the compute layer, for which there is no device, and the kernels where there is nvcc.
+# Unit tests: plain programs over the compute layer, without a device, and over the kernels if there is nvcc.
 PLAIN_OBJS = $(sort $(COMPUTE_OBJS) $(NO_DEVICE))
 build/unit/%: test/unit/%.c $(PLAIN_OBJS) $(REFERENCE_OBJS) build/choice
 	$(COMPUTE_CC) $(DEPENDENCIES) -MF $@.d -MT $@ -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
@@ -238,15 +238,15 @@ check-unit: units
 check-layers:
 	@script/check-layers
 
-# gpureg.control's version is everyone's
+# All files name gpureg.control's version
 check-version:
 	@script/check-version
 
-# the documentation's links, and the pages of its site
+# The documentation's links, and the pages of its site
 check-links:
 	@script/check-links
 
-# no compile line lets a compiler change results
+# No compile line lets a compiler change results
 check-floats:
 	@script/check-floats
 

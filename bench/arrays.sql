@@ -1,11 +1,11 @@
 -- Rows of arrays: a fiftieth of the variable rows of 100 float8 and of 100 float4, and a fortieth of 1,000 float8 (of
--- 10 million, 2 GB), which lie outside their table. Yardsticks are aggregates that must get at each array's elements.
--- Leaves nothing.
+-- 10 million, 2 GB), which are stored outside their table. Yardsticks are aggregates that must reach each array's
+-- elements. Leaves nothing.
 \ir common.sql
 SELECT greatest(:rows / 50, 1000) AS array_rows, greatest(:rows / 40, 2000) AS wide_rows \gset
 SELECT setseed(0.5) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench_float8, gpureg_bench_float4, gpureg_bench_wide;
--- slices of a pool of random numbers: they compress as little as these
+-- slices of a pool of random numbers, which compress as little as random numbers
 CREATE UNLOGGED TABLE gpureg_bench_float8 AS
 SELECT random() AS y, (SELECT array_agg(random()) FROM generate_series(1, 65536))[o : o + 99] AS x
 FROM (SELECT 1 + floor(random() * 65000)::int AS o FROM generate_series(1, :array_rows)) r;
@@ -23,7 +23,7 @@ ALTER TABLE gpureg_bench_wide SET (parallel_workers = :workers);
 \endif
 SELECT pg_temp.warm('{gpureg_bench_float8,gpureg_bench_float4,gpureg_bench_wide}') \g /dev/null
 
--- What each form is measured by, and the fit on each device.
+-- The yardstick of each form, and the fit on each device.
 CREATE FUNCTION pg_temp.array_cases(name text, what text, yardstick text, elements text) RETURNS void LANGUAGE sql AS $$
     INSERT INTO cases (bench, query) VALUES (yardstick, format('SELECT %s FROM gpureg_bench_%s', elements, name));
     INSERT INTO cases (bench, query, settings, yardstick)
@@ -40,7 +40,7 @@ SELECT pg_temp.array_cases('float4', '100-element float4[]', 'sum of the first a
        pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('arrays', :array_rows, 100);
 SELECT pg_temp.auto_lines(:array_rows, 100);
--- one element only: each would fetch the array again
+-- one element only, as each would fetch the array again
 SELECT pg_temp.array_cases('wide', '1,000-element float8[]', 'sum of the last of 1,000 float8', 'sum(x[1000])'),
        pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('arrays', :wide_rows, 1000);

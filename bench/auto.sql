@@ -1,5 +1,5 @@
--- gpureg.device = auto on small tables, where the wrong choice costs most; on the larger ones the other scripts report
--- it. In a session that has its device open. Leaves nothing.
+-- gpureg.device = auto on small tables, where a wrong choice costs most, in a session that has its device open; the
+-- other scripts report larger tables. Leaves nothing.
 \ir common.sql
 SELECT setseed(0.5) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench_1k, gpureg_bench_100k;

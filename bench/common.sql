@@ -1,4 +1,4 @@
--- What the benchmarks share: a quiet session, and the median of five runs taken in turn after a warm-up. Variables:
+-- Shared by the benchmarks: a quiet session, and the median of five runs taken in turn after an untimed one. Variables:
 -- rows, workers (for parallel plans; -1: as the server is set).
 \set QUIET on
 \pset tuples_only on
@@ -23,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Times the queries in turn, so that all see the same machine.
+-- Times the queries in turn, so that all see the same state of the machine.
 CREATE FUNCTION pg_temp.medians(names text[], queries text[]) RETURNS TABLE (name text, median float8)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -39,9 +39,8 @@ BEGIN
 END
 $$;
 
--- Cases to be timed: a query, the settings it runs under, and the case (of the same rows) that is its yardstick, of
--- which it should take at most so many times where there is a target. A peer names the case of ours instead that does
--- the same.
+-- Cases to time: a query, its settings, and its yardstick, a case over the same rows; at_most is the target, if any, of
+-- the ratio to the yardstick. A peer names our case that does the same.
 CREATE TEMP TABLE cases (nr int GENERATED ALWAYS AS IDENTITY, bench text, query text, settings jsonb DEFAULT '{}',
     yardstick text,
                          at_most float8, ours text);
@@ -51,7 +50,7 @@ CREATE TEMP TABLE results (nr int, bench text, device text, workers int, ran_on 
                            not_run text,
                            custom_scan text);
 
--- The workers that a plan asks for, and the custom scan that it has.
+-- The workers that a plan asks for, and its custom scan.
 CREATE FUNCTION pg_temp.planned(query text, OUT workers int, OUT custom_scan text) LANGUAGE plpgsql AS $$
 DECLARE
     plan jsonb;
@@ -62,7 +61,7 @@ BEGIN
 END
 $$;
 
--- Sums of columns, and those that normal equations need: of columns and of all products of two.
+-- Sums of columns, and sums that normal equations need: of columns and of all products of two.
 CREATE FUNCTION pg_temp.sums(columns text[]) RETURNS text LANGUAGE sql IMMUTABLE AS
     $$SELECT string_agg(format('sum(%s)', c), ', ' ORDER BY i) FROM unnest(columns) WITH ORDINALITY u (c, i)$$;
 CREATE FUNCTION pg_temp.sums_and_products(columns text[]) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -70,11 +69,11 @@ CREATE FUNCTION pg_temp.sums_and_products(columns text[]) RETURNS text LANGUAGE 
     FROM unnest(columns) WITH ORDINALITY a (c, i) JOIN unnest(columns) WITH ORDINALITY b (c, i) ON a.i <= b.i
 $$;
 
--- A query's settings, so that cases of different ones can be taken in turn.
+-- Applies a query's settings, so that cases of different settings can be taken in turn.
 CREATE FUNCTION pg_temp.apply(settings jsonb) RETURNS void LANGUAGE sql AS
     $$SELECT set_config(key, value, false) FROM jsonb_each_text(settings)$$;
 
--- Warms a case up and looks at how it runs. A case that fails here is left out of what is timed, and says why.
+-- Runs a case once and notes its plan. A case that fails here is not timed, and reports the error.
 CREATE FUNCTION pg_temp.try_case(c cases) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     ours boolean := c.query ~ 'gpu_(ols|logreg|glm)_fit';
@@ -100,15 +99,15 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
--- Where a fit that was timed ran, and why: auto takes another choice once the session has the GPU open.
+-- Notes where a timed fit ran, and why: auto chooses otherwise once the session has the GPU open.
 CREATE FUNCTION pg_temp.note_run(c cases) RETURNS void LANGUAGE sql AS $$
     UPDATE results SET ran_on = r.device, reason = r.reason, ran_with = r.workers
     FROM gpu_last_run() r WHERE nr = c.nr AND c.query ~ 'gpu_(ols|logreg|glm)_fit'
 $$;
 
--- Times the cases in turn, into results. GPU or CPU as gpu_last_run() has it after the warm-up. What takes less than a
--- second runs once more before each time it is timed: a GPU that lay idle for seconds, while the CPU had its turn,
--- needs a while to come back to its clock.
+-- Times the cases in turn, into results. gpu_last_run() tells GPU or CPU after the untimed run. A case of less than a
+-- second runs once more before each timed run: a GPU that was idle for seconds, during the CPU's turn, takes a while to
+-- reach its clock rate again.
 CREATE FUNCTION pg_temp.run_cases(nruns int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     before jsonb;
@@ -118,7 +117,7 @@ DECLARE
     started timestamptz;
     c cases;
 BEGIN
-    PERFORM FROM gpu_last_run();  -- the settings are there once the library is loaded
+    PERFORM FROM gpu_last_run();  -- the settings exist once the library is loaded
     SELECT coalesce(jsonb_object_agg(key, current_setting(key)), '{}') INTO before
     FROM cases, jsonb_object_keys(settings) key;
     DELETE FROM results;
@@ -150,11 +149,11 @@ BEGIN
 END
 $$;
 
--- Seconds and ratios to four digits: what they are good for.
+-- Rounds seconds and ratios to four digits.
 CREATE FUNCTION pg_temp.short(x float8) RETURNS numeric LANGUAGE sql IMMUTABLE AS
     $$SELECT round(x::numeric, CASE WHEN x = 0 THEN 0 ELSE greatest(3 - floor(log(abs(x)::numeric))::int, 0) END)$$;
 
--- A JSON line a case.
+-- A JSON line per case
 CREATE FUNCTION pg_temp.lines(section text, nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
     SELECT json_strip_nulls(json_build_object(
         'section', section, 'bench', r.bench, 'rows', nrows, 'features', nfeatures, 'device', r.device,
@@ -172,8 +171,8 @@ CREATE FUNCTION pg_temp.lines(section text, nrows bigint, nfeatures int) RETURNS
     ORDER BY r.nr
 $$;
 
--- A JSON line for each case that ran with gpureg.device = auto: what its choice cost, against the better of cpu and
--- gpu.
+-- A JSON line for each case that ran with gpureg.device = auto: the cost of its choice against the better of cpu and
+-- gpu
 CREATE FUNCTION pg_temp.auto_lines(nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
     SELECT json_strip_nulls(json_build_object(
         'section', 'auto', 'bench', a.bench || ': auto over the better of cpu and gpu', 'rows', nrows,
@@ -186,8 +185,8 @@ CREATE FUNCTION pg_temp.auto_lines(nrows bigint, nfeatures int) RETURNS SETOF js
     WHERE a.device = 'auto' AND a.not_run IS NULL ORDER BY a.nr
 $$;
 
--- Reads a table (and what of it lies outside) into shared buffers, where pg_prewarm is to be had: a scan alone leaves
--- there only tables of up to a quarter of them.
+-- Reads a table, with values stored outside it, into shared buffers, if there is pg_prewarm: a scan alone leaves there
+-- only tables of up to a quarter of them.
 CREATE FUNCTION pg_temp.warm(tables text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm') THEN

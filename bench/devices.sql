@@ -1,7 +1,7 @@
--- One fit over all GPUs of the machine (gpureg.gpu_id = -2) beside the same on the first: from the table, of rows that
--- are kept, and an iteration of Newton's method by itself. As a session opens GPUs anew when gpureg.gpu_id changes, the
--- runs aren't taken in turn: one that warms up, then three. Leaves nothing. Variables: rows, workers; device (default
--- gpu; cpu tries the script out).
+-- One fit over all GPUs of the machine (gpureg.gpu_id = -2) beside one on the first: from the table, of kept rows, and
+-- an iteration of Newton's method alone. A session opens GPUs anew when gpureg.gpu_id changes, so the runs aren't taken
+-- in turn: an untimed one, then three. Leaves nothing. Variables: rows, workers; device (default gpu; cpu tries the
+-- script out).
 \ir common.sql
 \if :{?device}
 \else
@@ -22,7 +22,7 @@ ALTER TABLE gpureg_bench_devices SET (parallel_workers = :workers);
 \endif
 SELECT pg_temp.warm('{gpureg_bench_devices}') \g /dev/null
 
--- The medians of runs on a GPU or all: the statement, and what an iteration takes after the rows are there.
+-- Medians of runs on one GPU or all: of the statement, and of an iteration after the rows have come.
 CREATE FUNCTION pg_temp.medians_of(query text, nruns int, OUT ran_on text, OUT seconds float8,
                                    OUT iteration_seconds float8)
 LANGUAGE plpgsql AS $$

@@ -1,5 +1,5 @@
 -- The first fit of a session over gpureg_bench (rows.sql), and the median of five more. The table has been read before,
--- as in a session that did other things first. Prints the two in seconds. Variables: rows, workers, device.
+-- as in a session that did other work first. Prints both in seconds. Variables: rows, workers, device.
 \ir common.sql
 SET gpureg.device = :device;
 SELECT pg_temp.seconds('SELECT sum(x1), sum(y) FROM gpureg_bench') \g /dev/null

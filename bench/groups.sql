@@ -1,5 +1,5 @@
--- 10,000 groups, a model each, beside PostgreSQL's own aggregates with the same GROUP BY: the sums of the columns, a
--- regression on each column by itself, and the sums of products that normal equations need. A tenth of the variable
+-- 10,000 groups with a model each, beside PostgreSQL's own aggregates with the same GROUP BY: sums of the columns, a
+-- regression on each single column, and the sums of products that normal equations need. Takes a tenth of the variable
 -- rows. Leaves nothing.
 \ir common.sql
 SELECT greatest(:rows / 10, 100000) AS group_rows \gset

@@ -1,6 +1,6 @@
--- Fits to rows that are kept in a device service, beside the same from the table; and elastic nets, cross-validation,
--- bootstraps and permutation tests of kept rows that have a key, alone. Leaves nothing. Variables: rows, workers;
--- device (default gpu; cpu tries the script out).
+-- Fits to rows kept in a device service, beside fits from the table; and elastic nets, cross-validation, bootstraps and
+-- permutation tests of kept rows with a key alone. Leaves nothing. Variables: rows, workers; device (default gpu; cpu
+-- tries the script out).
 \ir common.sql
 \if :{?device}
 \else
@@ -19,7 +19,7 @@ ALTER TABLE gpureg_bench_kept SET (parallel_workers = :workers);
 \endif
 SELECT pg_temp.warm('{gpureg_bench_kept}') \g /dev/null
 SET gpureg.device = :device;
--- where there can be no service, each case says so
+-- without a service, each case reports that
 DO $$
 BEGIN
     PERFORM gpu_keep('gpureg_bench', 'TABLE gpureg_bench_kept', true);

@@ -1,11 +1,11 @@
-"""What bench/plot, bench/table and bench/accuracy share: reading recorded lines, writing figures and tables."""
+"""Shared by bench/plot, bench/table and bench/accuracy: reading recorded lines, writing figures and tables."""
 import json
 import math
 import sys
 
 
 class Wrong(Exception):
-    """What keeps a table or a picture from being made, said to the user."""
+    """An error that keeps a table or a picture from being made, reported to the user."""
 
 
 def needs(program, error):
@@ -13,14 +13,14 @@ def needs(program, error):
 
 
 def figure(number):
-    """Three digits, and hundreds: what the numbers of a benchmark are good for."""
+    """Rounds to three digits, and at least to hundreds, as benchmarks have no more digits."""
     places = max(2 - math.floor(math.log10(abs(number))), -2) if number else 0
     return f"{round(number, places):,.{max(places, 0)}f}"
 
 
 def read(path):
-    """The first line's object, which names machine, date and command, and the others. Comments and test results, which
-    the GPU tests print in between, are passed over, and what a cut left of a line."""
+    """Returns the first line's object, which names machine, date and command, and the other lines'. Skips comments and
+    test results, which the GPU tests print in between, and incomplete lines."""
     objects = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
@@ -37,7 +37,7 @@ def caption(header):
 
 
 def markdown(rows, columns):
-    """A table for GitHub, its cells without padding: lines would be as long as the longest cells."""
+    """Returns a table for GitHub without padding, which would make all lines as long as the longest cells."""
     from tabulate import DataRow, TableFormat, tabulate
     cells = DataRow("|", "|", "|")
     github = TableFormat(lineabove=None, linebelow=None, linebetweenrows=None, padding=1, with_header_hide=None,
@@ -46,7 +46,7 @@ def markdown(rows, columns):
 
 
 def put_into(path, program, content):
-    """Into a Markdown file, between the program's two marks."""
+    """Writes content into a Markdown file, between the program's two marks."""
     marks = [f"<!-- {program}: {end} -->" for end in ("begin", "end")]
     before, begin, rest = path.read_text(encoding="utf-8").partition(marks[0])
     _, end, after = rest.partition(marks[1])

@@ -1,5 +1,5 @@
--- Very many groups of 100 rows, a model each, in the server's work_mem, beside PostgreSQL's own aggregates with the
--- same GROUP BY. One run of each after one that warms up: a million groups are 100,000,000 rows, some 11 GB. Leaves
+-- Very many groups of 100 rows with a model each, in the server's work_mem, beside PostgreSQL's own aggregates with the
+-- same GROUP BY. One run of each after an untimed one: a million groups are 100,000,000 rows, some 11 GB. Leaves
 -- nothing. Variables: groups, rows (100 times as many), workers.
 \ir common.sql
 SELECT setseed(0.5) \g /dev/null
@@ -13,7 +13,7 @@ ALTER TABLE gpureg_bench_many SET (parallel_workers = :workers);
 \endif
 SELECT pg_temp.warm('{gpureg_bench_many}') \g /dev/null
 
--- count(m) wants all of each group's columns, and sends none of them.
+-- count(m) computes all of each group's columns, and sends none of them.
 INSERT INTO cases (bench, query, yardstick)
 SELECT bench || suffix, format('SELECT count(m) FROM (SELECT g, %s FROM gpureg_bench_many GROUP BY g) m', what),
        yardstick || suffix
@@ -23,7 +23,8 @@ FROM (VALUES ('avg(y)', 'avg(y)', NULL),
               'sums of all 54 products and columns')) v (bench, what, yardstick),
      to_char(:groups, '", "FM999,999,999,999" groups"') suffix;
 SELECT pg_temp.run_cases(1) \g /dev/null
--- A fifth of 179 s, the least that DuckDB's extensions for regression report for a million groups of 100 rows.
+-- The target is a fifth of 179 s, the least that DuckDB's extensions for regression report for a million groups of 100
+-- rows.
 SELECT line::jsonb || jsonb_strip_nulls(jsonb_build_object(
     'seconds_at_most', CASE WHEN line ->> 'bench' ~ '^gpu' AND :groups = 1000000 THEN 35.8 END,
     'work_mem', current_setting('work_mem')))

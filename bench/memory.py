@@ -1,10 +1,10 @@
-"""Memory while fits run over a table and over its first tenth: it must not grow with the rows.
+"""Measures memory while fits run over a table and over its first tenth: it must not grow with the rows.
 
-Looks at the session's process and its parallel workers in /proc every few milliseconds, so it wants the server on this
-machine. What counts is the sum of their anonymous memory (RssAnon), its peak less what the session had before; shared
-buffers are left out so. The ring of rows is shared memory: of that, by how much the machine's grew (Shmem in
-/proc/meminfo, which others move too), and each process's own figures.
-Prints a JSON line a fit and table. Usage: memory.py WORKERS TABLE ROWS TENTH ROWS, with y and x1 to x8 in both tables.
+Reads /proc for the session's process and its parallel workers every few milliseconds, so the server must run on this
+machine. The figure is the peak of the sum of their anonymous memory (RssAnon) less the session's before, which leaves
+out shared buffers. The ring of rows is shared memory: the growth of the machine's is measured (Shmem in /proc/meminfo,
+which others change, too), and each process's own figures.
+Prints a JSON line per fit and table. Usage: memory.py WORKERS TABLE ROWS TENTH ROWS; both tables have y and x1 to x8.
 """
 import json
 import os
@@ -15,13 +15,13 @@ import threading
 import time
 
 PERIOD = 0.005
-MORE_MB_AT_MOST = 64  # than over the tenth; of 100 million rows, the other nine tenths are 6,500 MB
-RSS_MB_AT_MOST = 1024  # of any process, besides shared buffers
+MORE_MB_AT_MOST = 64  # more than over the tenth; the other nine tenths of 100 million rows are 6,500 MB
+RSS_MB_AT_MOST = 1024  # limit for each process, without shared buffers
 FITS = [(function, device) for function in ("gpu_ols_fit", "gpu_logreg_fit") for device in ("gpu", "cpu")]
 
 
 def fields_of(path):
-    """Name and number of lines such as VmHWM: 123 kB; none where the process is gone."""
+    """Returns name and number of lines such as VmHWM: 123 kB; nothing if the process is gone."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -31,7 +31,7 @@ def fields_of(path):
 
 
 def workers_of(pid):
-    """A leader's parallel workers, by the titles that the server gives them."""
+    """Returns a leader's parallel workers, by their titles."""
     title = f"parallel worker for PID {pid}".encode()
     found = []
     for entry in os.scandir("/proc"):
@@ -53,7 +53,7 @@ def shmem():
 
 
 class Peaks:
-    """The most that was seen, in kB."""
+    """The largest values so far, in kB."""
 
     def __init__(self):
         self.seen = {}
@@ -73,7 +73,7 @@ class Peaks:
 
 
 class Session:
-    """A psql that runs a statement after the other; its own output says when one is done."""
+    """A psql that runs one statement after another; its output shows when one is done."""
 
     def __init__(self):
         self.psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -101,7 +101,7 @@ class Session:
 
 
 def watched(session, pid, sql):
-    """Runs a statement while a thread waits for it and this one samples: its output, seconds and peaks."""
+    """Runs a statement while a thread waits for it and this one samples; returns its output, seconds and peaks."""
     output, peaks = [], Peaks()
     started = time.perf_counter()
     session.start(sql)
@@ -114,7 +114,7 @@ def watched(session, pid, sql):
 
 
 def measure(function, device, workers, table):
-    """A session of its own, warmed up on few rows so that the device and the libraries are there."""
+    """Runs a fit in a new session, after a fit of few rows that loads libraries and opens the device."""
     query = f"SELECT y, x1, x2, x3, x4, x5, x6, x7, x8 FROM {table}"
     session = Session()
     try:

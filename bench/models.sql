@@ -1,5 +1,4 @@
--- Generalised linear models and robust covariances over a table of their own, each on each device, beside the plain
--- fits.
+-- Generalised linear models and robust covariances over a table of their own, on each device, beside the plain fits.
 \ir common.sql
 SELECT setseed(0.25) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench_models;
@@ -16,12 +15,12 @@ ALTER TABLE gpureg_bench_models SET (parallel_workers = :workers);
 \endif
 SELECT pg_temp.warm('{gpureg_bench_models}') \g /dev/null
 
--- A query for the response and the features, and what else is given
+-- A query for the response and the features, and further arguments.
 CREATE FUNCTION pg_temp.query(response text, more text DEFAULT '') RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT format('SELECT %s, x1, x2, x3, x4, x5, x6, x7, x8%s FROM gpureg_bench_models', response, more)
 $$;
 
--- The yardsticks: the plain fits on the same device
+-- The yardsticks: plain fits on the same device
 INSERT INTO cases (bench, query, settings)
 SELECT format('%s, %s', f, device), format('SELECT %s(%L)', f, pg_temp.query(y)),
        jsonb_build_object('gpureg.device', device)

@@ -1,9 +1,9 @@
-"""A bootstrap of a linear regression, 1,000 replicates of 100,000 rows x 8, beside a loop in numpy: in one run, on the
-server that PGHOST names, where gpureg must be installed.
+"""Compares a bootstrap of a linear regression, 1,000 replicates of 100,000 rows x 8, with a loop in numpy, in one run
+on the server that PGHOST names, where gpureg must be installed.
 
-peer_boot.py [ROWS [REPS]]: prints a JSON line a way: seconds for 1,000 replicates, elapsed and, of numpy, of the
-processor. numpy's are reckoned from REPS / 50 replicates; its rows are in memory, and its threads as many as
-OMP_NUM_THREADS says. Standard errors must agree within a fifth.
+peer_boot.py [ROWS [REPS]]: prints a JSON line per way: seconds for 1,000 replicates, elapsed and, for numpy, of the
+processor. numpy's are extrapolated from REPS / 50 replicates; its rows are in memory, and it has OMP_NUM_THREADS
+threads. Standard errors must agree within a fifth.
 """
 import json
 import subprocess

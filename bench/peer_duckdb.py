@@ -1,8 +1,8 @@
-"""DuckDB beside linear regression: the same rows in a table in its own memory, and the sums of products there that
-normal equations are made of, in one thread and in all; and, as the usual way, COPY and numpy.
+"""Compares linear regression with DuckDB: the same rows in a table in its own memory, and the sums of products of
+normal equations there, in one thread and in all; and with COPY and numpy, the usual way.
 
 Rows come by COPY (FORMAT binary) from gpureg_bench, through numpy; loading them into DuckDB isn't counted. Prints a
-JSON line a statement, with medians of five after one that warms up. Its sums must agree with numpy's to nine digits.
+JSON line per statement, with medians of five runs after an untimed one. Sums must agree with numpy's to nine digits.
 Usage: peer_duckdb.py [RESULTS]; RESULTS: the JSON lines of this run so far, for the ratio to gpu_ols_fit on the CPU.
 """
 import json
@@ -17,18 +17,18 @@ from peer_fits import emit, fit_seconds, numpy_lstsq, short, timed, why_not
 
 NRUNS = 5
 PRODUCTS = "sums of all 54 products and columns"
-TIMES_OURS = 1  # of the products, in one thread: ours reads pages, and has twice the digits
+TIMES_OURS = 1  # target for the products in one thread: ours reads pages, and has twice the digits
 
 
 def statements(columns):
-    """Name, what is selected, and whether these are the products."""
+    """Returns name, expressions to select, and whether these are the products."""
     sums = [f"sum({c})" for c in columns]
     products = [f"sum({a} * {b})" for i, a in enumerate(columns) for b in columns[i:]]
     return [(f"sums of {len(columns)} columns", sums, False), (PRODUCTS, products + sums, True)]
 
 
 def expected(values, with_products):
-    """What the statement should give, of the rows in a matrix."""
+    """Returns the statement's expected result for the rows in a matrix."""
     sums = values.sum(axis=0)
     if not with_products:
         return sums
@@ -37,7 +37,7 @@ def expected(values, with_products):
 
 
 def loaded(columns, values):
-    """A connection with the table "loaded" in its memory, and the seconds that loading took."""
+    """Returns a connection with the table "loaded" in its memory, and the seconds that loading took."""
     import duckdb
     connection = duckdb.connect(":memory:")
     connection.register("given", dict(zip(columns, np.ascontiguousarray(values.T))))
@@ -52,7 +52,7 @@ def run(connection, query, nruns):
 
 
 def beside(fields, fit):
-    """The fields, with the ratio to our fit where this run has one."""
+    """Returns the fields with the ratio to our fit, if this run has one."""
     if fit is None:
         return fields
     return fields | {"ours": "gpu_ols_fit, cpu", "ours_seconds": fit, "times_ours": short(fields["seconds"] / fit)}
@@ -89,7 +89,7 @@ def peer_numpy(x, y, copy_seconds, fit):
 
 
 def our_fit(path, nrows):
-    """Our seconds of gpu_ols_fit on the CPU; None where this run hasn't measured it."""
+    """Returns our seconds of gpu_ols_fit on the CPU; None if this run hasn't measured it."""
     if not path:
         return None
     with open(path, encoding="utf-8") as lines:
@@ -105,7 +105,7 @@ def main():
     for name, peer, more in (("DuckDB", peer_duckdb, []), ("COPY and numpy.linalg.lstsq", peer_numpy, [copy_seconds])):
         try:
             peer(x, y, *more, fit)
-        except Exception as error:  # a package may lack, or fail, in any way
+        except Exception as error:  # a package may be missing, or fail, in any way
             emit(section="scan", bench=name, not_run=why_not(error))
 
 

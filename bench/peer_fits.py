@@ -1,11 +1,11 @@
-"""The usual way, as peers: COPY (FORMAT binary) of gpureg_bench to a client, parsed into numpy's arrays, and linear and
-logistic regression there: numpy, scikit-learn, statsmodels, and torch on the CPU, and on the GPU where torch sees one.
-All of them fit the same rows, copied once.
+"""Times the usual way as peers: COPY (FORMAT binary) of gpureg_bench to a client, parsed into numpy's arrays, and
+linear and logistic regression there by numpy, scikit-learn, statsmodels, and torch on the CPU, and on a GPU if torch
+sees one. All of them fit the same rows, copied once.
 
-Prints a JSON line a fit: the seconds of the copy with its parse, of the fit, and of both. Imports, and a first fit of
-1,000 rows that sets the libraries up, are left out. What is fitted must agree with the first fit of its kind to five
-digits. Medians of five, but one run (after one that warms up, for the copy) from 2 million rows on, where each takes
-seconds.
+Prints a JSON line per fit: the seconds of the copy with its parse, of the fit, and of both. Imports, and a first fit of
+1,000 rows that sets the libraries up, are left out. Estimates must agree with the first fit of their kind to five
+digits. Figures are medians of five, but from 2 million rows on, which take seconds, of one run (after an untimed one
+for the copy).
 Usage: peer_fits.py [RESULTS]; RESULTS: the JSON lines of this run so far, for the ratio to gpu_ols_fit and
 gpu_logreg_fit.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from copied import as_arrays, copy_out
 
-TIMES_OURS = 50  # what the usual way should take, at least
+TIMES_OURS = 50  # target: the usual way should take at least this
 
 
 def with_ones(x):
@@ -37,7 +37,7 @@ def sklearn_ols(x, y):
 
 
 def sklearn_logistic(x, y):
-    """Without penalty, by its fastest solver for few features."""
+    """Fits without a penalty, by scikit-learn's fastest solver for few features."""
     from sklearn.linear_model import LogisticRegression
     fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=100).fit(x, y)
     return np.append(fit.intercept_, fit.coef_[0])
@@ -54,21 +54,21 @@ def statsmodels_logistic(x, y):
 
 
 def on_device(x, y, device):
-    """[1 x] and y there."""
+    """Returns [1 x] and y on the device."""
     import torch
     x = torch.from_numpy(x).to(device)
     return torch.cat([torch.ones(len(x), 1, dtype=x.dtype, device=device), x], dim=1), torch.from_numpy(y).to(device)
 
 
 def torch_lstsq(x, y, device):
-    """By QR."""
+    """Fits by QR."""
     import torch
     a, y = on_device(x, y, device)
     return torch.linalg.lstsq(a, y[:, None], driver="gels").solution[:, 0].cpu().numpy()
 
 
 def torch_normal(x, y, device):
-    """By the normal equations: cuBLAS, on a GPU."""
+    """Fits by the normal equations: cuBLAS, on a GPU."""
     import torch
     a, y = on_device(x, y, device)
     return torch.cholesky_solve((a.T @ y)[:, None], torch.linalg.cholesky(a.T @ a))[:, 0].cpu().numpy()
@@ -118,7 +118,7 @@ FITS = [
 
 
 def ours(path, nrows):
-    """Our seconds for the same rows by function, as gpureg.device = auto had them."""
+    """Returns our seconds for the same rows by function, with gpureg.device = auto."""
     found = {}
     if path:
         with open(path, encoding="utf-8") as lines:
@@ -149,7 +149,7 @@ def timed(work, *arguments):
 
 
 def copied(table, nruns):
-    """Median seconds of copy and parse after one that warms the table up, and the arrays."""
+    """Returns median seconds of copy and parse, after an untimed run, and the arrays."""
     times = []
     for run in range(nruns + 1):
         seconds, (x, y) = timed(lambda: as_arrays(copy_out(table)))
@@ -159,7 +159,7 @@ def copied(table, nruns):
 
 
 def devices(package):
-    """Names and torch's devices; None for what has no choice."""
+    """Returns names and torch's devices; None for packages without a choice."""
     if package != "torch":
         return [("cpu", None)]
     import torch
@@ -167,7 +167,7 @@ def devices(package):
 
 
 def fit_seconds(fit, x, y, nruns, device):
-    """Median seconds and coefficients; 1,000 rows first, so that starting a library is not counted."""
+    """Returns median seconds and coefficients, after a fit of 1,000 rows that starts the library."""
     arguments = [] if device is None else [device]
     fit(x[:1000], y[:1000], *arguments)
     runs = [timed(fit, x, y, *arguments) for _ in range(nruns)]
@@ -194,7 +194,7 @@ def main():
                 seconds, beta = fit_seconds(fit, x, y, nruns, device)
                 if not np.allclose(beta, first.setdefault(function, beta), rtol=1e-5, atol=1e-7):
                     raise ArithmeticError("its coefficients are not those of the other fits")
-            except Exception as error:  # too little memory, say: the others are still worth having
+            except Exception as error:  # for example too little memory; the other fits still count
                 emit(bench=bench, device=where, rows=len(x), not_run=why_not(error))
                 continue
             fields = {"bench": bench, "ran_on": where, "rows": len(x), "features": x.shape[1],

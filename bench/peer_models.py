@@ -1,11 +1,11 @@
-"""Peers of generalised linear models and of robust covariances: statsmodels, scikit-learn and glum, over what COPY
-(FORMAT binary) takes out.
+"""Times peers of generalised linear models and of robust covariances: statsmodels, scikit-learn and glum, over rows
+from COPY (FORMAT binary).
 
-peer_models.py models [RESULTS]: of gpureg_bench_models. peer_models.py wide [RESULTS]: the Poisson regression with a
-ridge of gpureg_bench_wide. Prints a JSON line a fit: the seconds of the copy with its parse, of the fit, and of both;
-ours are the same fit's on the CPU and the GPU, and for wide the copy is not counted against the peers. Imports, and a
-first fit of 1,000 rows, are left out. Coefficients must agree with the first fit of their kind to four digits:
-libraries stop early by default, and are taken as they come. RESULTS: the JSON lines of this run so far.
+peer_models.py models [RESULTS]: over gpureg_bench_models. peer_models.py wide [RESULTS]: the Poisson regression with a
+ridge over gpureg_bench_wide. Prints a JSON line per fit: the seconds of the copy with its parse, of the fit, and of
+both, and ours for the same fit on the CPU and the GPU; for wide the copy is not counted against the peers. Imports, and
+a first fit of 1,000 rows, are left out. Coefficients must agree with the first fit of their kind to four digits:
+libraries stop early by default, and are used with their defaults. RESULTS: the JSON lines of this run so far.
 """
 import importlib
 import json
@@ -55,7 +55,7 @@ def glum_poisson(alpha):
     return fit
 
 
-# the kind of fit, as ours is called; the response; the package; its name; the fit
+# the kind of fit, with our name; the response; the package; its name; the fit
 MODELS = [
     ("poisson, log link", "n", "statsmodels", "statsmodels' GLM, Poisson", statsmodels_glm("poisson")),
     ("poisson, log link", "n", "sklearn", "scikit-learn's PoissonRegressor", sklearn_poisson(0, "newton-cholesky")),
@@ -87,7 +87,7 @@ def read_wide():
 
 
 def ours(path, section, nrows):
-    """Our seconds by case: "poisson, log link, cpu"."""
+    """Returns our seconds by case: "poisson, log link, cpu"."""
     found = {}
     if path:
         with open(path, encoding="utf-8") as lines:
@@ -118,7 +118,7 @@ def main():
             seconds, beta = run(fit, x, columns, response, nruns)
             if not np.allclose(beta, first.setdefault(kind, beta), rtol=1e-4, atol=1e-4):
                 raise ArithmeticError("its coefficients are not those of the other fits")
-        except Exception as error:  # a package may lack, or fail, in any way
+        except Exception as error:  # a package may be missing, or fail, in any way
             emit(section=section, bench=bench, not_run=why_not(error))
             continue
         counted = seconds + (copy_seconds if section == "models" else 0)

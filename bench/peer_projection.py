@@ -1,13 +1,13 @@
-"""The usual way, as a peer: COPY to a client, and scikit-learn's random projection or feature hashing there.
+"""Times the usual way as a peer: COPY to a client, and scikit-learn's random projection or feature hashing there.
 
-Prints the seconds from start to results, imports left out, those of them that the copy, parsing, fitting and
-transforming took, and rows.
+Prints the seconds from start to results without imports, those of the copy, of parsing, fitting and transforming, and
+the number of rows.
 Usage: psql -c "COPY (SELECT v FROM t) TO STDOUT (FORMAT binary)" | python3 peer_projection.py dense
        psql -c "COPY (SELECT idx, val FROM t) TO STDOUT (FORMAT binary)" |
            python3 peer_projection.py sparse NFEATURES [DENSITY]
        psql -c "COPY (SELECT array_to_string(tokens, ' ') FROM t) TO STDOUT" | python3 peer_projection.py hash
-The arrays of a column must have the same length and no NULLs. Tokens come as lines, for bytes.split() is faster than to
-go through a binary text[], whose elements have various lengths.
+The arrays of a column must have the same length and no NULLs. Tokens come as lines, as bytes.split() is faster than
+reading a binary text[], whose elements have various lengths.
 """
 import sys
 import time

@@ -1,9 +1,9 @@
-"""Peers of what stored states answer, over the same rows: scikit-learn, statsmodels, linearmodels and wildboottest, and
-R's glmnet, leaps and sandwich where Rscript has them.
+"""Times peers of fits to stored states, over the same rows: scikit-learn, statsmodels, linearmodels and wildboottest,
+and R's glmnet, leaps and sandwich if Rscript has them.
 
-peer_states.py [RESULTS]: of the tables that states.sql has made. Prints a JSON line a case: the seconds of the fit
-alone, rows being in the peer's memory, where ours has a state; medians of three, or of one where a run takes more than
-ten seconds. RESULTS: the JSON lines of this run so far, for ours. Their numbers of threads are as they have them.
+peer_states.py [RESULTS]: over the tables that states.sql has made. Prints a JSON line per case: the seconds of the fit
+alone, with rows in the peer's memory, where ours has a state; medians of three runs, or one run if it takes more than
+ten seconds. RESULTS: the JSON lines of this run so far, for ours. Libraries use their default number of threads.
 """
 import importlib
 import json
@@ -56,19 +56,19 @@ def wild(x, y, firm):
 
 
 def rows_of(table, x, order=""):
-    """The array x, and y"""
+    """Returns the array x, and y."""
     y, x = array_columns(copy_out(f"(SELECT ARRAY[y], {x} FROM {table} {order})"), ["f8", "f8"])
     return x, y[:, 0].copy()
 
 
 def firms():
-    """x, y and the cluster of a row"""
+    """Returns x, y and each row's cluster."""
     x, firm = as_arrays(copy_out("(SELECT x1, x2, x3, x4, x5, x6, x7, x8, y, firm::float8 "
                                  "FROM gpureg_bench_states_clusters)"))
     return x[:, :8].copy(), x[:, 8].copy(), firm.astype(int)
 
 
-# the case, as ours is called; the package; its name; the fit; what it is given
+# the case, with our name; the package; its name; the fit; its arguments
 PEERS = [
     ("gpu_enet_path, 100 lambdas, p = 32", "sklearn", "scikit-learn's lasso_path, 100,000 rows",
      lasso_path, lambda: rows_of("gpureg_bench_states_rows", "x[1:32]")),
@@ -88,7 +88,7 @@ PEERS = [
      rolling, lambda: rows_of("gpureg_bench_states_series", "ARRAY[x1, x2, x3, x4]", "ORDER BY t")),
 ]
 
-# the same of R: the package, its name, the expression of x and y, and the rows
+# peers in R: the package, its name, the expression of x and y, and the rows
 R_PEERS = [
     ("gpu_enet_path, 100 lambdas, p = 32", "glmnet", "R's glmnet, 100,000 rows", "glmnet(x[, 1:32], y)", "rows"),
     ("gpu_enet_path, 100 lambdas, p = 100", "glmnet", "R's glmnet, 100,000 rows", "glmnet(x, y)", "rows"),
@@ -106,7 +106,7 @@ R_PEERS = [
 
 
 def ours(path):
-    """Our seconds by case"""
+    """Returns our seconds by case."""
     found = {}
     if path:
         with open(path, encoding="utf-8") as lines:
@@ -132,14 +132,14 @@ def by_python(seconds_of):
             seconds = [timed(fit, *data)[0]]
             if seconds[0] < 10:
                 seconds += [timed(fit, *data)[0] for _ in range(2)]
-        except Exception as error:  # a package may lack, or fail, in any way
+        except Exception as error:  # a package may be missing, or fail, in any way
             emit(section="states", bench=f"{bench}: {case}", not_run=why_not(error))
             continue
         say(seconds_of, case, bench, statistics.median(seconds), len(seconds))
 
 
 def by_r(seconds_of, rows):
-    """One process of R a table: it reads the rows as float8 from files, and times what it is given."""
+    """Runs one R process per table, which reads the rows as float8 from files, and times the given expressions."""
     x, y = rows_of(f"gpureg_bench_states_{rows}", "x")
     with tempfile.TemporaryDirectory() as folder:
         x.T.tofile(os.path.join(folder, "x"))

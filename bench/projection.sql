@@ -1,11 +1,10 @@
--- Random projection and feature hashing beside reading the same arrays, in one session, by rows a second; and sparse
--- rows in new sessions, where the columns of S that they have must be drawn. Asked were 20,000 dense rows of 4,096 a
--- second, 100,000 sparse ones of 100 nonzeros, and 50,000 rows of 100 tokens. Dense rows are a fiftieth of the variable
--- rows, the others a tenth.
--- Leaves the tables gpureg_bench_*.
+-- Random projection and feature hashing beside reading the same arrays, in one session, in rows per second; and sparse
+-- rows in new sessions, which must draw the columns of S that they use. Targets were 20,000 dense rows of 4,096 per
+-- second, 100,000 sparse ones of 100 nonzeros, and 50,000 rows of 100 tokens. There are a fiftieth of the variable rows
+-- of dense rows, and a tenth of the others. Leaves the tables gpureg_bench_*.
 \ir common.sql
 
--- As pg_temp.report: over so many rows, by rows a second.
+-- Like pg_temp.report, but in rows per second.
 CREATE FUNCTION pg_temp.report_rows(nrows bigint, names text[], queries text[]) RETURNS SETOF json LANGUAGE sql AS $$
     WITH m AS (SELECT * FROM pg_temp.medians(names, queries))
     SELECT json_build_object('section', 'projection', 'bench', m.name, 'rows', nrows, 'workers', workers,
@@ -20,11 +19,11 @@ SELECT setseed(0.5) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench_dense, gpureg_bench_sparse, gpureg_bench_sparse_100k, gpureg_bench_tokens,
     gpureg_bench_members,
     gpureg_bench_cold;
--- slices of a pool of random numbers: they compress as little as these
+-- slices of a pool of random numbers, which compress as little as random numbers
 CREATE UNLOGGED TABLE gpureg_bench_dense AS
 SELECT id, (SELECT array_agg((random() - 0.5)::real) FROM generate_series(1, 65536))[o : o + 4095] AS v
 FROM (SELECT id, 1 + floor(random() * 61440)::int AS o FROM generate_series(1, :dense_rows) id) r;
--- "+ 0 * id" has the numbers drawn anew for each row
+-- "+ 0 * id" makes the server draw the numbers anew for each row
 CREATE UNLOGGED TABLE gpureg_bench_sparse AS
 SELECT id, idx, val FROM generate_series(1, :sparse_rows) id,
     LATERAL (SELECT array_agg(floor(random() * 1000000)::bigint) AS idx, array_agg((random() - 0.5)::real) AS val
@@ -33,7 +32,7 @@ CREATE UNLOGGED TABLE gpureg_bench_sparse_100k AS
 SELECT id, idx, val FROM generate_series(1, :sparse_rows) id,
     LATERAL (SELECT array_agg(floor(random() * 100000)::bigint) AS idx, array_agg((random() - 0.5)::real) AS val
              FROM generate_series(1, 100 + 0 * id)) r;
--- 100 different ones of 100,000 words
+-- 100 different words of 100,000
 CREATE UNLOGGED TABLE gpureg_bench_tokens AS
 SELECT id, tokens FROM generate_series(1, :sparse_rows) id,
     LATERAL (SELECT array_agg('word' || m * 1000 + floor(random() * 1000)::int) AS tokens
@@ -53,7 +52,7 @@ SELECT json_build_object('last run', reason, 'read_seconds', round(read_seconds:
                          'kernel_seconds', round(kernel_seconds::numeric, 4),
                          'total_seconds', round(total_seconds::numeric, 4))
 FROM gpu_last_run();
--- Each by itself: kept columns of several projections would have to share gpureg.projection_cache_size.
+-- One projection at a time: kept columns of several would share gpureg.projection_cache_size.
 SELECT * FROM pg_temp.report_rows(:sparse_rows,
     ARRAY['reading bigint[100] and real[100]', 'gpu_project_sparse, 100 of 100,000 features to 256'],
     ARRAY['SELECT sum(idx[1] + val[1]) FROM gpureg_bench_sparse_100k',
@@ -77,7 +76,7 @@ SELECT * FROM pg_temp.report_rows(:sparse_rows,
     ARRAY['SELECT count(members -> ''word0'' IS NULL) FROM gpureg_bench_members',
           'SELECT count(gpu_feature_hash(members, 4096)) FROM gpureg_bench_members']);
 
--- on the GPU, where there is one: a batch has rows enough
+-- the GPU, if there is one: a batch has enough rows
 SELECT count(*) > 0 AS has_gpu FROM gpu_devices() \gset
 \if :has_gpu
 SET gpureg.device = gpu;
@@ -92,7 +91,7 @@ SELECT json_build_object('last run', device, 'copy_seconds', round(copy_seconds:
 FROM gpu_last_run();
 \endif
 
--- the first run in a session, in five of them each
+-- the first run in a session, in five sessions each
 CREATE UNLOGGED TABLE gpureg_bench_cold (name text, seconds float8);
 \set first_100k 'INSERT INTO gpureg_bench_cold SELECT \'gpu_project_sparse, 100 of 100,000 features to 256, '
 \set first_100k :first_100k 'first run in a session\', pg_temp.seconds('

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Recall@10 of signs of random projections, by the Hamming distance, beside the exact neighbours by the cosine.
+"""Computes recall@10 of signs of random projections, by the Hamming distance, of the exact neighbours by the cosine.
 
-    python3 bench/recall.py          against the server that PGHOST names, in which gpureg is installed; needs scikit-learn
+    python3 bench/recall.py    on the server that PGHOST names, in which gpureg is installed; needs scikit-learn
 
-The vectors are scikit-learn's digits (1,797 images of 8 x 8), less their mean, which the package ships; 300 of them are the
-queries. For k = 64, 128 and 256 bits, over ten seeds: the share of a vector's ten nearest others that are among its ten
-nearest by bits, ties broken by place, for gpu_project_bits (a rotation), for the signs of gpu_project (the sparse law, at its
-own density and at 1), and the signs of the coordinates themselves where there are k of them, as pgvector's binary_quantize has
-them. Prints a table in Markdown, and the milliseconds that a call takes.
+The vectors are scikit-learn's digits (1,797 images of 8 x 8), which the package ships, less their mean; 300 of them are
+the queries. Recall is the share of a vector's ten nearest others that are among its ten nearest by bits, with ties
+broken by place, for k = 64, 128 and 256 bits over ten seeds: for gpu_project_bits (a rotation), for the signs of
+gpu_project (the sparse law, at its own density and at 1), and, if there are k coordinates, for their signs, like
+pgvector's binary_quantize. Prints a table in Markdown, and the milliseconds of a call.
 """
 import io
 import subprocess
@@ -30,7 +30,7 @@ def sql(text):
 
 
 def neighbours(distance, queries):
-    """The ten nearest others of each query"""
+    """Returns the ten nearest others of each query."""
     distance = distance[queries].astype(float)
     distance[np.arange(len(queries)), queries] = np.inf
     return np.argsort(distance, axis=1, kind="stable")[:, :10]

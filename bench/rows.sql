@@ -1,6 +1,6 @@
--- Makes the table gpureg_bench: so many rows of 8 float8 and a response of 0 and 1, for linear and logistic regression.
--- Unlogged, so that parallel workers may read it and nothing else is written; frozen and in shared buffers. Variables:
--- rows, workers.
+-- Creates the table gpureg_bench with the variable rows of 8 float8 and a response of 0 and 1, for linear and logistic
+-- regression. It is unlogged, so that parallel workers may read it and nothing else is written; frozen and in shared
+-- buffers. Variables: rows, workers.
 \ir common.sql
 SELECT setseed(0.5) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench;

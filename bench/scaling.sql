@@ -1,6 +1,6 @@
--- Rows a second of gpureg_bench (rows.sql) by the number of parallel workers, up to the variable workers. Besides the
--- workers the session's own process reads rows, so linear is by processes, of which there is one more: so many times
--- the rows a second of one process without workers.
+-- Rows per second of gpureg_bench (rows.sql) by the number of parallel workers, up to the variable workers. The
+-- session's own process reads rows besides the workers, so linear scaling is by processes, one more than workers,
+-- relative to one process without workers.
 \ir common.sql
 INSERT INTO cases (bench, query, settings)
 SELECT bench, query, jsonb_build_object('gpureg.device', device, 'max_parallel_workers_per_gather', w)

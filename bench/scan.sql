@@ -1,12 +1,12 @@
--- What a regression costs where reading rows is all that it costs: beside PostgreSQL's sums of the same columns, and
--- count(*), over gpureg_bench (rows.sql) and over tables that are harder to read. Targets are of one process, or of
--- parallel workers. Leaves nothing but gpureg_bench. Variables: rows, workers.
+-- The cost of a regression that is bound by reading rows: beside PostgreSQL's sums of the same columns, and count(*),
+-- over gpureg_bench (rows.sql) and over tables that are harder to read. Targets are for one process, or for parallel
+-- workers. Leaves nothing but gpureg_bench. Variables: rows, workers.
 \ir common.sql
--- One worker is what a machine of two cores has.
+-- A machine of two cores has one worker.
 SELECT workers = 0 AS one_process, CASE workers WHEN 0 THEN 0.5 WHEN 1 THEN 0.55 ELSE 0.6 END AS share
 FROM setup \gset
 
--- So many columns, the response last, of what stands in FROM: ours beside their sums.
+-- Adds a fit of the columns, the response last, from source, and the sums of these columns as its yardstick.
 CREATE FUNCTION pg_temp.beside_sums(what text, source text, at_most float8,
                                     columns text[] DEFAULT '{x1,x2,x3,x4,x5,x6,x7,x8,y}')
 RETURNS void LANGUAGE sql AS $$
@@ -35,14 +35,14 @@ INSERT INTO cases (bench, query, yardstick, at_most) VALUES
      'sums of 9 columns', 0.65);
 SELECT pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('scan', :rows, 8);
--- The same times beside another yardstick.
+-- The GPU's result with count(*) as the yardstick.
 UPDATE results SET yardstick = 'count(*)', at_most = 1 WHERE bench = 'gpu_ols_fit' AND device = 'gpu';
 SELECT line FROM pg_temp.lines('scan', :rows, 8) line WHERE line ->> 'yardstick' = 'count(*)';
 
 SELECT pg_temp.beside_sums(' WHERE x1 < 0.5', 'gpureg_bench WHERE x1 < 0.5', 0.5), pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('scan', :rows, 8);
 
--- Tables whose columns aren't at fixed offsets, or aren't all of the rows.
+-- Tables whose columns aren't at fixed offsets, or are only a part of the rows.
 CREATE FUNCTION pg_temp.finish(tables text[], workers int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     t text;
@@ -97,8 +97,8 @@ SELECT pg_temp.beside_sums(', of 100 columns', 'gpureg_bench_hundred', 0.7, '{c1
 SELECT pg_temp.lines('scan', :hundred_rows, 8);
 DROP TABLE gpureg_bench_hundred;
 
--- Arrays that lie outside their table, of which the sum of one element has to fetch all. They are slices of a pool of
--- random numbers, which compress as little as these.
+-- Arrays stored outside their table, whose sum of one element must fetch them whole. They are slices of a pool of
+-- random numbers, which compress as little as random numbers.
 SELECT greatest(:rows / 50, 2000) AS real_rows \gset
 DROP TABLE IF EXISTS gpureg_bench_real;
 CREATE UNLOGGED TABLE gpureg_bench_real (y float8, v real[]);
@@ -110,7 +110,7 @@ VACUUM (ANALYZE, FREEZE) gpureg_bench_real;
 SELECT pg_temp.finish('{gpureg_bench_real}', :workers) \g /dev/null
 INSERT INTO cases (bench, query)
 VALUES ('sum of the first of 1,000 real', 'SELECT sum(v[1]) FROM gpureg_bench_real');
--- On the CPU, forming the products takes many times what reading does.
+-- On the CPU, forming the products takes many times as long as reading.
 INSERT INTO cases (bench, query, settings, yardstick, at_most)
 SELECT 'gpu_ols_fit, 1,000-element real[]', 'SELECT gpu_ols_fit(''SELECT y, v FROM gpureg_bench_real'')',
        jsonb_build_object('gpureg.device', device), 'sum of the first of 1,000 real', at_most
@@ -119,8 +119,8 @@ SELECT pg_temp.run_cases(3) \g /dev/null
 SELECT pg_temp.lines('scan', :real_rows, 1000);
 DROP TABLE gpureg_bench_real;
 
--- A model a group, as groups.sql has them, of all rows. Once with so much work_mem that nothing is spilled, and once
--- with what PostgreSQL is shipped with, in which neither ours nor the sums fit.
+-- A model per group, like groups.sql, of all rows: once with enough work_mem that nothing is spilled, and once with
+-- PostgreSQL's default, in which neither ours nor the sums fit.
 DROP TABLE IF EXISTS gpureg_bench_groups;
 CREATE UNLOGGED TABLE gpureg_bench_groups AS SELECT floor(random() * 10000)::int AS g, * FROM gpureg_bench;
 VACUUM (ANALYZE, FREEZE) gpureg_bench_groups;

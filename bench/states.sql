@@ -1,24 +1,24 @@
--- What is answered from stored states: elastic nets, clusters, the wild bootstrap, best subsets, two-stage least
--- squares, rolling windows. Leaves the tables gpureg_bench_states_{rows,wide,clusters,series} and gpureg_bench_states.
--- Variables: rows (ignored: sizes are the cases'), workers.
+-- Fits to stored states: elastic nets, clusters, the wild bootstrap, best subsets, two-stage least squares, rolling
+-- windows. Leaves the tables gpureg_bench_states_{rows,wide,clusters,series} and gpureg_bench_states. Variables: rows
+-- (ignored: each case has its size), workers.
 \ir common.sql
 SELECT setseed(0.5) \g /dev/null
 SET gpureg.device = cpu;
 DROP TABLE IF EXISTS gpureg_bench_states_rows, gpureg_bench_states_wide, gpureg_bench_states_clusters,
     gpureg_bench_states_series, gpureg_bench_states;
 
--- 100,000 rows of 100 columns that correlate by halves: one draw for all, and one of each column's own; some of them
--- are in the response
+-- 100,000 rows of 100 columns with correlations of a half: one draw for all columns, and one for each; some columns are
+-- in the response
 CREATE UNLOGGED TABLE gpureg_bench_states_rows AS
 SELECT i % 10 AS fold, x[1] - x[2] + 0.5 * x[3] - 0.25 * x[7] + 3 * random() AS y, x
 FROM (SELECT i, ARRAY(SELECT (all_of + random()) / 2 FROM generate_series(1, 100) j WHERE i > 0) AS x
       FROM (SELECT i, random() AS all_of FROM generate_series(1, 100000) i OFFSET 0) a OFFSET 0) b;
--- 5,000 rows of 1,000
+-- 5,000 rows of 1,000 columns
 CREATE UNLOGGED TABLE gpureg_bench_states_wide AS
 SELECT x[1] - x[2] + 0.5 * x[3] - 0.25 * x[7] + 3 * random() AS y, x
 FROM (SELECT i, ARRAY(SELECT (all_of + random()) / 2 FROM generate_series(1, 1000) j WHERE i > 0) AS x
       FROM (SELECT i, random() AS all_of FROM generate_series(1, 5000) i OFFSET 0) a OFFSET 0) b;
--- a million rows of 8 in 100,000 clusters
+-- a million rows of 8 columns in 100,000 clusters
 CREATE UNLOGGED TABLE gpureg_bench_states_clusters AS
 SELECT i / 10 AS firm, x1 - x2 + u + random() AS y, x1 + u AS x1, x2, x3, x4, x5, x6, x7, x8
 FROM (SELECT i, random() AS x1, random() AS x2, random() AS x3, random() AS x4, random() AS x5, random() AS x6,
@@ -52,7 +52,7 @@ SELECT pg_temp.warm('{gpureg_bench_states,gpureg_bench_states_rows,gpureg_bench_
 SET max_parallel_workers_per_gather = 0;
 CREATE FUNCTION pg_temp.add_case(bench text, query text, yardstick text DEFAULT NULL) RETURNS void LANGUAGE sql AS
     $$INSERT INTO cases (bench, query, yardstick) VALUES (bench, query, yardstick)$$;
--- what it takes to read the states, beside
+-- reading the states alone
 SELECT pg_temp.add_case('reading the state, p = ' || p, format('SELECT gpu_ols_names(s) FROM gpureg_bench_states '
                         'WHERE name = %L', 'p = ' || p)) FROM unnest('{8,32,100,1000}'::int[]) p \g /dev/null
 SELECT pg_temp.add_case('gpu_enet_path, 100 lambdas, p = ' || p,
@@ -65,7 +65,7 @@ SELECT pg_temp.add_case('gpu_enet_path, 100 lambdas, alpha 0.5, p = 100',
 SELECT pg_temp.add_case('gpu_enet_cv_agg, 10 folds, p = 32',
                         'SELECT (gpu_enet_cv_agg(s)).lambda_min FROM gpureg_bench_states WHERE name = ''folds''')
 \g /dev/null
--- logistic nets, of the rows themselves
+-- logistic nets over the rows themselves
 SELECT pg_temp.add_case(format('gpu_logreg_fit, 100,000 rows of %s', p),
                         format('SELECT gpu_logreg_fit(''SELECT y > 0 AS y, x[1:%s] AS x '
                                'FROM gpureg_bench_states_rows'')', p)) FROM unnest('{8,32}'::int[]) p \g /dev/null

@@ -1,5 +1,5 @@
--- A Poisson regression of 600,000 rows and 322 features, 300 of which are indicators of three categories, with an l2:
--- on each device. Variables: rows (600,000 unless less is wanted), workers.
+-- A Poisson regression of 600,000 rows and 322 features, 300 of which are indicators of three categories, with an l2,
+-- on each device. Variables: rows (600,000, or fewer), workers.
 \ir common.sql
 SELECT setseed(0.75) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench_wide;

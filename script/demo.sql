@@ -1,8 +1,8 @@
--- What script/demo shows. Run from the repository's root, in an empty database.
+-- The statements of script/demo. Run from the repository's root, in an empty database.
 \set ECHO none
 SET client_min_messages = warning;
 CREATE EXTENSION gpureg;
--- from the worst to the best
+-- ordered from the worst to the best
 CREATE TYPE cut AS ENUM ('Fair', 'Good', 'Very Good', 'Premium', 'Ideal');
 CREATE TYPE clarity AS ENUM ('I1', 'SI2', 'SI1', 'VS2', 'VS1', 'VVS2', 'VVS1', 'IF');
 CREATE TABLE diamonds (id int GENERATED ALWAYS AS IDENTITY, carat float8, cut cut, color text, clarity clarity, depth float8,
@@ -14,7 +14,8 @@ ANALYZE diamonds;
 \pset null '-'
 
 
--- So little work would stay on the CPU. Where there is a GPU it is shown, and opened beforehand: that takes longer than the fit.
+-- With auto, this little work would stay on the CPU. If there is a GPU the demo uses it, and opens it before the fit,
+-- as that takes longer than the fit.
 SELECT count(*) > 0 AS has_gpu FROM gpu_devices() \gset
 \if :has_gpu
 SET gpureg.device = gpu;
@@ -28,7 +29,7 @@ CREATE TEMP TABLE opened AS SELECT gpu_ols_fit('SELECT price, carat FROM diamond
 CREATE TABLE models AS
     SELECT gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds') AS prices;
 \set ECHO none
--- read at once: it speaks of the session's last computation
+-- gpu_last_run() describes the session's last computation, so it is read at once
 CREATE TEMP TABLE last_run AS SELECT * FROM gpu_last_run();
 
 \echo

@@ -1,18 +1,17 @@
 # shellcheck shell=bash
 # Runs parts of the tests side by side; to be sourced by script/test, after lib.sh.
 #
-# A job is a function in a process of its own, with a temporary directory, and so a server, of its own. What it prints
-# comes out when it has ended. Its checks are counted as those of the script are, in PASSED, FAILED and SKIPPED, and
-# added to these.
+# A job is a function in a process of its own, with a temporary directory and a server of its own. Its output is printed
+# when it has ended. Its checks are counted like the script's, in PASSED, FAILED and SKIPPED, and added to these.
 
-# One more than there are processors, as many tests wait for most of their time; more than a few would only disturb what
-# they say of a server that hangs.
+# One more than there are processors, as many tests wait for most of their time; with more than a few, tests of a
+# hanging server would fail for lack of time.
 SLOTS=$((JOBS < 3 ? JOBS + 1 : 4))
 
-declare -A JOB_NAMES=() # by process id, those that haven't been collected
-declare -A BESIDE=()    # by name, those of them that take no slot
+declare -A JOB_NAMES=() # names by process id of jobs that haven't been collected
+declare -A BESIDE=()    # names of those jobs that take no slot
 
-# start_job NAME FUNCTION [ARGUMENTS]: as soon as there is a slot
+# start_job NAME FUNCTION [ARGUMENTS]: starts a job as soon as there is a slot
 start_job() {
     while [ $((${#JOB_NAMES[@]} - ${#BESIDE[@]})) -ge "$SLOTS" ]; do
         collect_jobs
@@ -20,7 +19,7 @@ start_job() {
     launch_job "$@"
 }
 
-# start_beside NAME FUNCTION [ARGUMENTS]: at once, and without a slot: for what lets the others go first
+# start_beside NAME FUNCTION [ARGUMENTS]: starts a job at once, without a slot, if it yields to the others
 start_beside() {
     BESIDE[$1]=yes
     launch_job "$@"
@@ -35,13 +34,13 @@ launch_job() {
     JOB_NAMES[$!]=$name
 }
 
-# run_job DIRECTORY FUNCTION [ARGUMENTS]: what it has counted is left in a file, if it comes to its end
+# run_job DIRECTORY FUNCTION [ARGUMENTS]: runs a job, and leaves its counts in a file if it comes to its end
 run_job() {
     JOB_NAMES=() BESIDE=()
     trap_exit end_job
     TEMP=$1
     shift
-    # shellcheck disable=SC2034  # the last is script/test's
+    # shellcheck disable=SC2034  # script/test uses the last
     PASSED=0 FAILED=0 SKIPPED=0 RECORDED_S=$SECONDS
     mkdir "$TEMP/socket"
     give_to_server "$TEMP/socket"
@@ -57,17 +56,17 @@ end_job() {
     stop_server
 }
 
-# Waits until a job has ended; prints what those that have ended had to say, and adds their counts.
+# Waits until a job has ended; prints the output of jobs that have ended, and adds their counts.
 collect_jobs() {
     local pid
-    # one that ended before wasn't waited for
+    # no wait for a job that has ended already
     ended_jobs >/dev/null || wait -n "${!JOB_NAMES[@]}" 2>/dev/null || true
     for pid in $(ended_jobs); do
         collect_job "$pid"
     done
 }
 
-# The process ids of the jobs that have ended; false if none has
+# Prints the process ids of jobs that have ended; false if none has.
 ended_jobs() {
     local pid status=1
     for pid in "${!JOB_NAMES[@]}"; do
@@ -102,7 +101,7 @@ finish_jobs() {
     done
 }
 
-# Each ends its own programs, and stops its own server.
+# Stops all jobs. Each ends its own programs, and stops its own server.
 stop_jobs() {
     [ ${#JOB_NAMES[@]} -gt 0 ] || return 0
     kill -TERM "${!JOB_NAMES[@]}" 2>/dev/null || true

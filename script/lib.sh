@@ -2,14 +2,14 @@
 # Shared by script/bootstrap, script/demo and script/test; to be sourced by bash.
 #
 # Finds PostgreSQL, builds the extension, and makes a private installation with a throw-away server in a temporary
-# directory, so that neither root's rights nor a change of the system's PostgreSQL is needed.
+# directory, so that no root's rights and no change of the system's PostgreSQL are needed.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 JOBS=$(nproc 2>/dev/null || echo 2)
 
-TEMP=           # the temporary directory, once there is one
-CHILD=          # the process group now running, if any
-AS_SERVER=()    # how to run a command as the user who owns the server
+TEMP=           # the temporary directory, once it exists
+CHILD=          # the running process group, if any
+AS_SERVER=()    # prefix that runs a command as the user who owns the server
 
 say() { printf '%s\n' "$*"; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -18,7 +18,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # PostgreSQL
 #
 
-# Does this pg_config belong to a PostgreSQL with a server, its headers and PGXS?
+# True if this pg_config belongs to a PostgreSQL with a server, its headers and PGXS.
 pg_is_complete() {
     local paths
     mapfile -t paths <<<"$("$1" --bindir --includedir-server --pgxs 2>/dev/null)"
@@ -26,7 +26,7 @@ pg_is_complete() {
         [ -f "${paths[1]:-}/postgres.h" ] && [ -f "${paths[2]:-}" ]
 }
 
-# The pg_config to build with: $PG_CONFIG where set, else Debian's newest complete version, else the one on PATH.
+# Prints the pg_config to build with: $PG_CONFIG if set, else Debian's newest complete version, else the one on PATH.
 find_pg_config() {
     local candidate
     if [ -n "${PG_CONFIG:-}" ]; then
@@ -48,13 +48,14 @@ find_pg_config() {
 
 have_gpu() { have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; }
 
-# The value of a Makefile's variable, in the directory given.
+# Prints the value of a Makefile's variable, in the directory given.
 make_value() {
     make -s --no-print-directory -C "$1" --eval="gpureg-value: ; @echo \$($2)" gpureg-value
 }
 
-# Called once before the first build. One GPU architecture is enough for what is thrown away, and saves a minute. Where
-# there is no GPU, kernels are compiled but never run, and optimising them would take another.
+# Prepares the environment; called once before the first build. One GPU architecture is enough for a throw-away build,
+# and saves a minute. Without a GPU kernels are compiled but never run, so they are hardly optimised, which saves
+# another.
 prepare_build() {
     local name
     # The caller's connection settings must not reach our server's clients.
@@ -66,21 +67,21 @@ prepare_build() {
     if have_gpu; then
         NVCC_ARCH=${NVCC_ARCH:-native}
     else
-        # for whatever GPU may come, whose driver makes its own code of it
+        # for any GPU, whose driver compiles it further
         NVCC_ARCH=${NVCC_ARCH:-compute_90}
         export NVCC_OPTIMIZE=${NVCC_OPTIMIZE:-1}
     fi
     export PG_CONFIG NVCC_ARCH
 }
 
-# build DIRECTORY LOG [make's arguments]
+# build DIRECTORY LOG [make's arguments]: runs make
 build() {
     local directory=$1 log=$2
     shift 2
     logged "$log" make -C "$directory" -j"$JOBS" "$@"
 }
 
-# The sources without what was built from them.
+# Copies the sources without build products.
 copy_sources() {
     mkdir -p "$1"
     tar -C "$ROOT" --exclude=./.git --exclude=./build --exclude='*.o' --exclude='*.d' --exclude='*.bc' --exclude='*.so' -cf - . |
@@ -91,8 +92,8 @@ copy_sources() {
 # Processes and clean-up
 #
 
-# logged LOG COMMAND...: runs a program in a process group of its own, with its output in a file. In the background, so
-# that a signal to the script is not kept waiting; in a group, so that clean-up reaches the program's children.
+# logged LOG COMMAND...: runs a program in a process group of its own, with its output in a file. It runs in the
+# background, so that a signal to the script is not delayed; the group lets clean-up reach the program's children.
 logged() {
     local log=$1 status=0
     shift
@@ -107,7 +108,8 @@ stop_child() {
     [ -z "$CHILD" ] || kill -TERM -- "-$CHILD" 2>/dev/null || true
 }
 
-# Stops whatever runs from the temporary directory, a test's forgotten servers included, and removes the directory.
+# Stops everything that runs from the temporary directory, a test's forgotten servers included, and removes the
+# directory.
 cleanup() {
     local file
     trap '' INT TERM HUP
@@ -120,8 +122,9 @@ cleanup() {
     fi
 }
 
-# SIGQUIT is the server's immediate shutdown: it ends its children, which takes a moment, and removes its file. The
-# process itself may stay as a zombie in a container whose first process reaps nothing, so the file is what to wait for.
+# Stops a server by SIGQUIT, its immediate shutdown: the server ends its children, which takes a moment, and removes its
+# file. The process itself may stay as a zombie in a container whose first process reaps nothing, so this waits for the
+# file.
 stop_postmaster() {
     local pid
     pid=$(head -n 1 "$1" 2>/dev/null) || return 0
@@ -141,7 +144,7 @@ trap_exit() {
     trap 'exit 143' TERM
 }
 
-# A socket's path may have about 100 characters, so a long TMPDIR is not used.
+# Makes the temporary directory. A socket's path may have about 100 characters, so a long TMPDIR is not used.
 make_temp() {
     local parent=${TMPDIR:-/tmp}
     [ ${#parent} -le 40 ] || parent=/tmp
@@ -160,7 +163,7 @@ make_temp() {
     chmod 1777 "$TMPDIR"
 }
 
-# PostgreSQL refuses to run as root: there, the server and what talks to it run as the user postgres.
+# Sets AS_SERVER. PostgreSQL refuses to run as root: for root, the server and its clients run as the user postgres.
 set_server_user() {
     local environment=(env "HOME=$1" "LC_ALL=C.UTF-8")
     if [ "$(id -u)" != 0 ]; then
@@ -185,10 +188,9 @@ give_to_server() {
 # The private installation and its server
 #
 
-# PostgreSQL finds its share and library directories relative to its programs, so a copy of the three at the same
-# relative places, below another root, is an installation of its own. The programs must be copies: a link would be
-# followed back.
-# install_private SOURCES PREFIX
+# install_private SOURCES PREFIX: makes an installation below PREFIX. PostgreSQL finds its share and library directories
+# relative to its programs, so a copy of the three at the same relative places below another root is an installation of
+# its own. The programs must be copies: a link would be followed back.
 install_private() {
     local sources=$1 prefix=$2 bindir pkglibdir sharedir
     bindir=$("$PG_CONFIG" --bindir)
@@ -210,7 +212,7 @@ check_relocated() {
     [ "$found" = "$1$3" ] || { say "the private installation looks for its files in $found" >&2; return 1; }
 }
 
-# start_server PREFIX: a fresh cluster with one socket in the temporary directory; sets PGHOST, PGPORT and PGUSER.
+# start_server PREFIX: starts a new cluster with one socket in the temporary directory; sets PGHOST, PGPORT and PGUSER
 start_server() {
     local bin data=$TEMP/data log=$TEMP/server.log
     bin=$1$("$PG_CONFIG" --bindir)

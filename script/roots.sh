@@ -1,24 +1,24 @@
 # shellcheck shell=bash
 # Roots of other distributions, and commands in them; to be sourced by bash, after lib.sh. Needs root and debootstrap.
 #
-# A command in a root sees this machine's processors and network, but processes, mounts and shared memory of its own,
-# which end with it.
+# A command in a root shares this machine's processors and network, but has processes, mounts and shared memory of its
+# own, which end with the command.
 
-# make_root SUITE DIRECTORY LOG: the smallest system of the distribution; one that was made before is kept. The suite's
-# name is one that debootstrap knows; "testing" is known to old ones as well.
+# make_root SUITE DIRECTORY LOG: makes the smallest system of the distribution, or keeps an existing one. debootstrap
+# must know the suite's name; old ones know "testing" as well.
 make_root() {
     [ ! -e "$2/.made" ] || return 0
     rm -rf "$2"
     logged "$3" debootstrap --variant=minbase "$1" "$2" || return
-    # a mirror of a suite that moves may be behind by more than its lists say is good
+    # a mirror of a moving suite may be older than its lists allow
     echo 'Acquire::Check-Valid-Until "false";' >"$2/etc/apt/apt.conf.d/50mirrors"
-    # packages that are installed there start no servers
+    # keeps installed packages from starting servers
     printf '#!/bin/sh\nexit 101\n' >"$2/usr/sbin/policy-rc.d"
     chmod 755 "$2/usr/sbin/policy-rc.d"
     touch "$2/.made"
 }
 
-# in_root DIRECTORY COMMAND...: with an environment of its own
+# in_root DIRECTORY COMMAND...: runs a command in an environment of its own
 in_root() {
     # shellcheck disable=SC2016  # expanded by the shell inside
     unshare --mount --pid --fork --kill-child bash -ec '
@@ -29,13 +29,13 @@ in_root() {
             DEBIAN_FRONTEND=noninteractive "$@"' "$@"
 }
 
-# copy_root FROM TO: for what shall not stay in it
+# copy_root FROM TO: copies a root, for changes that must not stay in it
 copy_root() {
     rm -rf "$2"
     cp -a --reflink=auto "$1" "$2"
 }
 
-# put_sources DIRECTORY: the tree, at /usr/src/gpureg there
+# put_sources DIRECTORY: copies the tree to /usr/src/gpureg there
 put_sources() {
     rm -rf "$1/usr/src/gpureg"
     copy_sources "$1/usr/src/gpureg"

@@ -1,7 +1,7 @@
-"""What mkdocs is told beyond mkdocs.yml, so that pages serve the repository and the site as they are.
+"""Hooks for mkdocs, so that pages serve both the repository and the site.
 
-Headings get the names that GitHub gives them, by which pages link to each other. Links to files outside docs/, which
-the site hasn't, become plain text: the page says the file's name, or is given it.
+Headings get GitHub's names, by which pages link to each other. Links to files outside docs/, which the site lacks,
+become plain text with the file's name.
 """
 import pathlib
 import posixpath
@@ -36,7 +36,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_build(config):
-    """Debian's theme has scripts by other names than its pages call them, or not at all: no search without jQuery."""
+    """Adds scripts that Debian's theme has under other names, or lacks: without jQuery there is no search."""
     site = pathlib.Path(config["site_dir"])
     for name in re.findall(r'src="[./]*js/([\w.-]+)"', (site / "index.html").read_text()):
         others = sorted(site.glob(f"js/{name.split('-')[0]}-*"))
