@@ -1,12 +1,11 @@
 /*
- * atomics.h: stands in the place of the server's port/atomics.h, in programs that ThreadSanitizer watches; to be
- * included before all else.
+ * atomics.h: replaces the server's port/atomics.h in programs for ThreadSanitizer; to be included before all else.
  *
  * The server's atomic reads and writes are plain ones with barriers beside them, and a barrier belongs to no address:
- * ThreadSanitizer knows neither. Here they are atomic, and a barrier does what it is for, and no more: what a thread
- * has written before a write barrier is known to whoever reads what it writes next, and reads a barrier after that. So
- * a barrier that is missing is a race that is reported. atomics_lose_reads and atomics_lose_writes leave them out, to
- * see that it is.
+ * ThreadSanitizer knows neither. Here reads and writes are atomic, and a barrier has exactly its effect: a thread's
+ * writes before a write barrier are visible to a thread that reads a later write and then passes a read barrier. So a
+ * missing barrier is reported as a race. atomics_lose_reads and atomics_lose_writes leave the barriers out, to check
+ * that.
  */
 #ifndef ATOMICS_H
 #define ATOMICS_H
@@ -14,13 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* the runtime's own; what came before a store at this address is known from here on */
+/* Functions of the runtime: writes before a store to this address become visible here. */
 extern void __tsan_acquire(void *address);
 
 extern bool atomics_lose_reads;
 extern bool atomics_lose_writes;
-extern __thread volatile void *atomics_read;	/* what this thread has read last */
-extern __thread bool atomics_released;	/* this thread has written a barrier, and nothing atomic since */
+extern __thread volatile void *atomics_read;	/* the address that this thread has read last */
+extern __thread bool atomics_released;	/* true if this thread has passed a write barrier and written nothing atomic
+										 * since */
 
 typedef struct pg_atomic_flag
 {
@@ -74,7 +74,7 @@ pg_read_barrier(void)
 		atomics_released = false; \
 	} \
 	\
-	/* these are barriers by themselves */ \
+	/* the functions below are full barriers themselves */ \
 	static inline bool \
 	pg_atomic_compare_exchange_u##bits(volatile pg_atomic_uint##bits *ptr, uint##bits##_t *expected, \
 									   uint##bits##_t value) \

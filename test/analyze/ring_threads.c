@@ -1,11 +1,11 @@
 /*
- * ring_threads.c: a ring's producers and its consumer as threads of one process, which ThreadSanitizer watches, over
- * the sources of both sides; the server and the device are stand-ins. Prints TAP. Run by script/analyze.
+ * ring_threads.c: a ring's producers and its consumer as threads of one process, over the sources of both sides, for
+ * ThreadSanitizer; the server and the device are stand-ins. Prints TAP. script/analyze runs it.
  *
- * ring_threads reads | writes: without the barriers of the one kind. Then the sanitizer is to report a race.
+ * ring_threads reads | writes: without the read or the write barriers, when the sanitizer must report a race.
  *
- * A block's rows are read by a thread of their own while others are filled, as by a device. All rows must come, once,
- * whatever the order; where the device fails, or the query, all must end.
+ * A thread of its own reads a block's rows while others are filled, like a device. All rows must come, once, in any
+ * order; if the device fails, or the query, all threads must end.
  */
 #include "postgres.h"
 
@@ -16,14 +16,14 @@
 
 #define ROWS_EACH 20000
 #define NPRODUCERS 4
-#define NFEATURES 40			/* few rows a block, so that there are many */
+#define NFEATURES 40			/* few rows per block, so that there are many blocks */
 
 #undef pgstat_report_wait_start
 #undef pgstat_report_wait_end
 #define pgstat_report_wait_start(event) ((void) (event))
 #define pgstat_report_wait_end() ((void) 0)
 
-/* The semaphore wakes, no more: what others have written is not to be known by it. */
+/* The semaphore only wakes: the sanitizer must not take it for a way by which writes become visible. */
 extern void AnnotateIgnoreSyncBegin(const char *file, int line);
 extern void AnnotateIgnoreSyncEnd(const char *file, int line);
 
@@ -47,7 +47,7 @@ extern void AnnotateIgnoreSyncEnd(const char *file, int line);
 #include "../../src/rows/ring/ring_consumer.c"
 
 /*
- * The server, as far as the ring asks for it
+ * Stand-ins for the server's functions that the ring calls
  */
 
 static PGPROC process;
@@ -133,9 +133,9 @@ static struct
 	int64		nasked;
 	int64		nread;
 	bool		ends;
-	int64		fails_at;		/* the block that it doesn't take; -1: none */
+	int64		fails_at;		/* number of the block that is refused; -1: none */
 	int			ncols;
-	double		sum;			/* of what rows have */
+	double		sum;			/* sum of the rows' numbers */
 	int64		total;
 }			device = {.mutex = PTHREAD_MUTEX_INITIALIZER,.changed = PTHREAD_COND_INITIALIZER};
 
@@ -216,13 +216,13 @@ typedef struct Scanner
 {
 	GrRing	   *ring;
 	int			number;
-	int64		nrows;			/* that it has */
-	int64		written;		/* that the ring took */
+	int64		nrows;			/* rows to write */
+	int64		written;		/* rows that the ring took */
 	double		sum;
 	pthread_t	thread;
 } Scanner;
 
-/* As ring_producer.c does it */
+/* Writes a scan's rows like ring_producer.c. */
 static void *
 scan_main(void *arg)
 {
@@ -264,12 +264,12 @@ scan_main(void *arg)
 
 typedef enum Course
 {
-	WHOLE,						/* to the end */
-	FAILS,						/* the device takes no more, and the session goes on without */
+	WHOLE,						/* the query runs to its end */
+	FAILS,						/* the device fails, and the session goes on without it */
 	STOPPED						/* the statement is canceled */
 } Course;
 
-/* The statement has come to its end: what it was to read has been read. */
+/* Checks that a statement that has come to its end has read all rows. */
 static void
 check_whole(const RingReader *r, const Scanner *scans, int query)
 {
@@ -286,7 +286,7 @@ check_whole(const RingReader *r, const Scanner *scans, int query)
 	check(r->job->totals.weights == (double) nrows, "... and their weights: query", query);
 }
 
-/* A query over the ring, in which this process takes part itself */
+/* Runs a query over the ring, in which this process takes part. */
 static void
 run(GrRing *ring, Course course, int query)
 {

@@ -1,6 +1,6 @@
 /*
- * server.h: stand-ins for the server's functions, for sources of the extension's that run as threads of one program,
- * which ThreadSanitizer watches. To be included once, after the server's headers.
+ * server.h: stand-ins for the server's functions, for sources of the extension that run as threads of one program for
+ * ThreadSanitizer. To be included once, after the server's headers.
  */
 #ifndef ANALYZE_SERVER_H
 #define ANALYZE_SERVER_H
@@ -9,7 +9,7 @@
 
 #include "storage/latch.h"
 
-/* each thread is a process of the server's */
+/* each thread stands for a process of the server */
 static __thread int process_id;
 static __thread int error_level;
 
@@ -84,7 +84,7 @@ errhint(const char *fmt,...)
 	return 0;
 }
 
-/* none of what is tried here is an error */
+/* no error may occur here */
 void
 errfinish(const char *filename, int lineno, const char *funcname)
 {

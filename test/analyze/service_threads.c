@@ -1,12 +1,12 @@
 /*
- * service_threads.c: a device service, which computes on the CPU, with its threads, and sessions that come and go, as
- * threads of one process, which ThreadSanitizer watches; over the sources of both sides. The server is a stand-in.
- * Prints TAP. Run by script/analyze.
+ * service_threads.c: a device service with its threads, which computes on the CPU, and sessions that come and go, as
+ * threads of one process, over the sources of both sides, for ThreadSanitizer. The server is a stand-in. Prints TAP.
+ * script/analyze runs it.
  *
- * Each session connects, sends rows, has passes made over them, stores some, reads what others have stored, and leaves.
- * In the end two threads meet a lost device at once, which ends the service.
+ * Each session connects, sends rows, makes passes over them, stores some, reads rows that others have stored, and
+ * leaves. In the end two threads meet a lost device at once, which ends the service.
  *
- * service_threads N: rows are dealt to N sinks, each with a thread, as to several devices; default: they go to one.
+ * service_threads N: rows are dealt to N sinks, each with a thread, like to several devices; default: one sink.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 #undef snprintf
 #undef vsnprintf
 
-/* where each process has its own */
+/* thread-local, as each process has its own */
 static __thread sigjmp_buf *exception_stack;
 static __thread ErrorContextCallback *context_stack;
 
@@ -38,13 +38,13 @@ static __thread ErrorContextCallback *context_stack;
 #define NROUNDS 6
 #define P 5
 #define NROWS 3000
-#define BLOCK 500				/* rows */
+#define BLOCK 500				/* rows per block */
 #define ROW_NBYTES ((P + 1) * sizeof(double))
-#define NIDS 3					/* as which rows are stored */
+#define NIDS 3					/* numbers that rows are stored under */
 #define NSUMS 200
 
 /*
- * The server, as far as the service asks for it
+ * Stand-ins for the server's functions that the service calls
  */
 
 int			gr_service_idle = 1000;
@@ -87,7 +87,7 @@ dsm_attach(dsm_handle handle)
 	return segments[handle];
 }
 
-/* they stay until the program ends */
+/* segments stay until the program ends */
 void
 dsm_detach(dsm_segment *segment)
 {
@@ -172,7 +172,7 @@ proc_exit(int code)
 	longjmp(service_ended, 1);
 }
 
-/* One that the sanitizer knows nothing of */
+/* A function that the sanitizer doesn't know. */
 int
 pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
 {
@@ -188,7 +188,7 @@ pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct ti
 	return 0;
 }
 
-/* what nothing here comes to */
+/* Functions that are never called here */
 void
 pg_re_throw(void)
 {
@@ -249,7 +249,7 @@ gr_kept_clear(GrKeptEntry *entry)
  */
 
 static double rows[NROWS * (P + 1)];
-static double right[NSUMS];		/* the sums of a pass over them */
+static double right[NSUMS];		/* sums of a pass over rows */
 
 static void
 make_rows(void)
@@ -272,7 +272,7 @@ pass_over(const GrSinkOps *ops, GrSink *sink, double *sums, GrError *err)
 	return sum_pass(ops, sink, &pass, sums, NULL, err);
 }
 
-/* As many sinks sum them up, but for the rounding of what is left below a double */
+/* True if the sums are right, up to the rounding of several sinks' sums. */
 static bool
 is_right(const double *sums)
 {
@@ -282,7 +282,10 @@ is_right(const double *sums)
 	return true;
 }
 
-/* From an area of two blocks, each written over once its rows have been read; memory NULL: from where they are */
+/*
+ * Sends rows from an area of two blocks, each overwritten once its rows have been read; memory NULL: from the rows
+ * themselves.
+ */
 static bool
 send_rows(const GrSinkOps *ops, GrSink *sink, char *memory, GrError *err)
 {
@@ -304,7 +307,7 @@ send_rows(const GrSinkOps *ops, GrSink *sink, char *memory, GrError *err)
 	return true;
 }
 
-/* Rows under a number that others read them by, in place of those that it had; as in kept_list.c */
+/* Stores rows under a number by which others read them, in place of the rows before, like kept_list.c. */
 static bool
 store_rows(Connection *c, GrSink *sink, GrError *err)
 {
@@ -321,7 +324,7 @@ store_rows(Connection *c, GrSink *sink, GrError *err)
 	return gr_remote_store(sink, id, 100, err);
 }
 
-/* What somebody has stored last, if it is still there */
+/* Reads the rows that were stored last, if they still exist. */
 static bool
 read_stored(Connection *c)
 {
@@ -337,7 +340,7 @@ read_stored(Connection *c)
 	return err.status == GR_INVALID;
 }
 
-/* A sink: rows that were stored before the last, and that the service has yet to end, may have all memory. */
+/* Begins a sink; waits while rows that were replaced, and that the service must still end, use all memory. */
 static bool
 begin_sink(Connection *c, bool stays, GrSink **sink, GrError *err)
 {
@@ -359,7 +362,7 @@ begin_sink(Connection *c, bool stays, GrSink **sink, GrError *err)
 	return true;
 }
 
-/* Rows that come and go, or stay */
+/* Sends rows and makes passes over them. stays: stores the rows, too. */
 static bool
 use_device(Connection *c, bool stays)
 {
@@ -375,7 +378,7 @@ use_device(Connection *c, bool stays)
 	ops->end(sink);
 	if (area >= 0)
 		end_area(&c->client, area);
-	/* rows that stay are admitted as they come, which nobody waits for */
+	/* rows to store are admitted as they come, without a wait for memory */
 	if (stays && err.status == GR_DEVICE_MEMORY)
 		return true;
 	if (err.status != GR_OK)
@@ -403,7 +406,7 @@ session_main(void *arg)
 		const char *reason;
 		bool		ok;
 
-		/* the service has yet to clear away those that were there before */
+		/* the service must first clear away the clients before */
 		while (!connect_to(&c, &shared->services[0], &reason))
 			(void) usleep(1000);
 		ok = gr_service_await(&c.client, NULL, &err) && use_device(&c, false) && use_device(&c, k % 2 == 0) &&
@@ -414,7 +417,7 @@ session_main(void *arg)
 	return NULL;
 }
 
-/* Sessions are done */
+/* Number of sessions that have ended. */
 static uint32 sessions_done;
 
 static void *
@@ -445,7 +448,7 @@ sessions_main(void *arg)
 	return NULL;
 }
 
-/* The service's process, until it ends */
+/* Runs the service's process until it ends. */
 static void
 serve(void)
 {

@@ -1,16 +1,17 @@
 /*
- * cuda.c: calls of CUDA that fail as other calls do (faults.h), in a library of make FAULTS=yes CUDA=yes. The linker
- * has the kernels' and the backend's calls come here (-Wl,--wrap of each, which the Makefile reads off lines below).
+ * cuda.c: calls of CUDA that fail like other calls (faults.h), in a library of make FAULTS=yes CUDA=yes. The linker
+ * redirects the kernels' and the backend's calls to here (-Wl,--wrap for each; the Makefile reads the names from the
+ * lines below).
  *
- * What asks for memory or an object fails as it does where there is none. The rest fails as a device does that is lost,
- * so that the service ends. What waits, or gives back, does so all the same: the device hasn't really gone, and would
- * write where others are by then.
+ * Calls that ask for memory or an object fail like those of a device that has none. Other calls fail like those of a
+ * lost device, so that the service ends. Calls that wait or free are carried out all the same: the device isn't really
+ * lost, and would write to memory that others have by then.
  */
 #include "faults.h"
 
 #include <cuda_runtime_api.h>
 
-/* What the thread's cudaGetLastError() is to say */
+/* The result of the thread's next cudaGetLastError() */
 static __thread cudaError_t last_error = cudaSuccess;
 
 static cudaError_t
@@ -33,7 +34,7 @@ failed(cudaError_t code)
 		return __real_##name arguments; \
 	}
 
-/* for want of memory, undone; lost, undone; lost, done */
+/* SHORT fails for lack of memory, LOST as a lost device, both without the call; DONE fails as a lost device after it */
 #define SHORT(name, parameters, arguments) WRAP(name, (void) 0, cudaErrorMemoryAllocation, parameters, arguments)
 #define LOST(name, parameters, arguments) WRAP(name, (void) 0, cudaErrorLaunchFailure, parameters, arguments)
 #define DONE(name, parameters, arguments) \

@@ -1,5 +1,5 @@
 /*
- * faults.c: which call is to fail; see faults.h.
+ * faults.c: chooses the call that fails; see faults.h.
  */
 #include "faults.h"
 
@@ -9,11 +9,11 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-/* Calls up to the one that fails; 0: none does */
+/* Calls up to the one that fails; 0: none fails. */
 static int	calls_left;
 static int	setting;
 
-/* The same of the device service's, which any session sets; NULL where the library isn't preloaded */
+/* The device service's calls up to the one that fails, which any session sets; NULL unless the library is preloaded. */
 static int *service_calls_left;
 static int	service_setting;
 
@@ -34,7 +34,7 @@ gr_fault(void)
 void
 gr_fault_server(void)
 {
-	/* a thread's call would be another's memory corrupted, some time */
+	/* such a call from another thread would corrupt memory some day */
 	if (gettid() != getpid())
 		abort();
 	if (gr_fault())
@@ -50,7 +50,7 @@ assign_fault(int value, void *extra)
 	__atomic_store_n(&calls_left, value, __ATOMIC_SEQ_CST);
 }
 
-/* A worker that is told its leader's settings would begin to count again. */
+/* A worker gets its leader's settings, and must not begin to count again for that. */
 static void
 assign_service_fault(int value, void *extra)
 {
@@ -67,7 +67,7 @@ show_calls(const int *left)
 	return shown;
 }
 
-/* How many calls are left: 0 once one has failed */
+/* Returns the number of calls left: 0 once one has failed. */
 static const char *
 show_fault(void)
 {
@@ -85,7 +85,7 @@ gr_faults_begin(void)
 {
 	void	   *shared = MAP_FAILED;
 
-	/* the postmaster's children have it, too */
+	/* shared with the postmaster's children */
 	if (process_shared_preload_libraries_in_progress)
 		shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != MAP_FAILED)

@@ -1,11 +1,11 @@
 /*
  * faults.h: a build (make FAULTS=yes, never a release's) in which the n-th allocation, temporary file, segment, thread,
- * lock or semaphore after SET gpureg.debug_fault = n fails, once, in each process of the statement; after
- * SET gpureg.debug_service_fault = n, in the device service (where the library is preloaded). Every file of the library
- * is compiled with this header before its own (-include): the compute layer's, to which the server is unknown, with
+ * lock or semaphore after SET gpureg.debug_fault = n fails, once, in each process of the statement; after SET
+ * gpureg.debug_service_fault = n, in the device service (if the library is preloaded). Every file of the library is
+ * compiled with this header before its own (-include); files of the compute layer, which don't know the server, with
  * GPUREG_FAULTS_PLAIN. With CUDA=yes, calls of CUDA are counted, too (cuda.c).
  *
- * What the server gives, only the process's first thread may ask for: that is checked at each call.
+ * Only a process's first thread may call the server: each counted call checks that.
  */
 #ifndef GPUREG_FAULTS_H
 #define GPUREG_FAULTS_H
@@ -38,13 +38,13 @@
 extern "C" {
 #endif
 
-/* Is it this call's turn to fail? Any thread */
+/* True if this call must fail. Any thread may ask. */
 extern bool gr_fault(void);
 
-/* The same with an ERROR, 53200, by the first thread alone */
+/* Raises ERROR 53200 if this call must fail. Only the first thread may ask. */
 extern void gr_fault_server(void);
 
-/* The setting; called when the library is loaded */
+/* Defines the settings; called when the library is loaded. */
 extern void gr_faults_begin(void);
 
 #ifdef __cplusplus

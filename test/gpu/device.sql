@@ -1,16 +1,17 @@
--- What only a machine with a GPU can show; after test/sql, in the same database. script/verify-gpu compares with device.out.
+-- Tests that need a machine with a GPU; run after test/sql, in the same database. script/verify-gpu compares the output
+-- with device.out.
 \set VERBOSITY default
 SET gpureg.device = gpu;
--- the session's own: what a service has for it, it keeps, and its free memory is told by nobody else
+-- the session's own device: a service would keep memory, and report the free memory
 SET gpureg.enable_service = off;
--- it is used, and says so
+-- the GPU is used, and named
 SELECT count(*) > 0 AS devices FROM gpu_devices();
 SELECT (gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds')).device LIKE 'gpu _: %' AS on_gpu;
 SELECT device LIKE 'gpu _: %' AS on_gpu, reason, rows, features, bytes_to_device = rows * (features + 1) * 8 AS bytes,
        copy_seconds > 0 AS copied, kernel_seconds > 0 AS computed FROM gpu_last_run();
 SELECT cardinality(gpu_ols(array_agg(ARRAY[carat, depth]), array_agg(price))) FROM diamonds;
 SELECT function, device LIKE 'gpu _: %' AS on_gpu FROM gpu_last_run();
--- the same digits as on the CPU
+-- fits must have the digits of the CPU's
 CREATE FUNCTION both_devices(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
     on_gpu gpu_model;
@@ -32,7 +33,7 @@ FROM (SELECT DISTINCT dataset FROM nist_rows) d ORDER BY dataset;
 SELECT both_devices('SELECT sin(i), cos(i), i, 1e6 + sin(2 * i) FROM generate_series(1, 500000) i') < 1e-15 AS half_a_million;
 SELECT both_devices(format('SELECT sin(i * 0.1), ARRAY(SELECT sin(i * j + j) FROM generate_series(1, %s) j) FROM generate_series(1, 3000) i', p)) < 1e-13 AS many_features
 FROM unnest(ARRAY[60, 150, 300, 600]) p;
--- a device that isn't there
+-- a device that doesn't exist
 SET gpureg.gpu_id = 99;
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 \echo :LAST_ERROR_SQLSTATE
@@ -41,10 +42,10 @@ SET gpureg.min_gpu_work = 0;
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT device, reason LIKE 'no GPU: there is no CUDA device 99%' AS reason FROM gpu_last_run();
 RESET gpureg.gpu_id;
--- auto uses it for enough work, and has the reason
+-- auto uses the GPU for enough work, and reports the reason
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT device LIKE 'gpu _: %' AS on_gpu, reason FROM gpu_last_run();
--- too little memory: auto takes the CPU and says so, gpu is an error that names the bytes
+-- too little memory: auto uses the CPU and reports that, gpu is an error that names the bytes
 SET gpureg.gpu_memory_limit = '1MB';
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT device, reason ~ '^GPU memory: \d+ bytes are needed and 1048576 are free$' AS reason FROM gpu_last_run();
@@ -57,7 +58,7 @@ EXCEPTION WHEN out_of_memory THEN
 END
 $$;
 RESET gpureg.gpu_memory_limit;
--- a fit inside a fit, also one that asks for another device meanwhile
+-- a fit inside a fit, also one that asks for another device
 SELECT (gpu_ols_fit('SELECT (gpu_ols_fit(''VALUES (3, 1), (5, 2), (7, 3)'')).n + i, i FROM generate_series(1, 3) i')).coef;
 SELECT (gpu_ols_fit('SELECT i + length(set_config(''gpureg.gpu_id'', (i % 2 - 1)::text, false)) * 0 + (gpu_ols(''{1,2,3}'', ''{3,5,7}''))[2], i FROM generate_series(1, 5) i')).coef;
 RESET gpureg.gpu_id;
@@ -140,7 +141,7 @@ SELECT relative_difference(ascent_on('gpu', 'SELECT am, (wt - 3)::real, (qsec - 
 SELECT relative_difference(ascent_on('gpu', q, 1e-4), ascent_on('cpu', q, 1e-4)) < 1e-4 AS gd_many
 FROM (SELECT format('SELECT sin(i) + cos(i) / 2 + sin(i * i) > -0.3, sin(i)::real, cos(i)::real FROM generate_series(1, %s) i', n) AS q FROM unnest(ARRAY[6000, 20000]) n) t;
 RESET client_min_messages;
--- rows that don't fit: auto goes on on the CPU and says so, gpu is an error that names the bytes
+-- rows that don't fit: auto goes on on the CPU and reports that, gpu is an error that names the bytes
 SET gpureg.gpu_memory_limit = '100MB';
 SET gpureg.ring_size = '1MB';
 SET gpureg.device = auto;
@@ -156,7 +157,7 @@ END
 $$;
 RESET gpureg.gpu_memory_limit;
 RESET gpureg.ring_size;
--- cancel between passes, errors between rows: nothing is left behind
+-- a cancel between passes, and errors between rows, must leave nothing behind
 SET statement_timeout = '1s';
 SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 1000000000) i');
 \echo :LAST_ERROR_SQLSTATE
@@ -182,7 +183,7 @@ BEGIN
 END
 $$;
 SELECT max(memory_free) >= max(free) - 16 * 1024 * 1024 AS nothing_left_behind FROM gpu_devices(), before;
--- projection: the same bits as on the CPU, of a vector, of several, of a query; and where it ran
+-- projections must have the CPU's bits: of a vector, of several, of a query; and the device must be reported
 CREATE TABLE wide AS SELECT i AS id, (SELECT array_agg(sin(i * 31 + j)::real ORDER BY j) FROM generate_series(1, 1000) j) AS v FROM generate_series(1, 500) i;
 CREATE TABLE projected AS SELECT * FROM gpu_project_rows('SELECT id, v FROM wide', 64, 5);
 SELECT function, device LIKE 'gpu%' AS gpu, reason, rows, features, bytes_to_device FROM gpu_last_run();
@@ -194,7 +195,7 @@ SET gpureg.device = cpu;
 SELECT count(*), count(*) FILTER (WHERE p.projection <> gpu_project(v, 64, 5)) AS wrong_rows, count(*) FILTER (WHERE f.projection <> p.projection) AS wrong_vectors
 FROM projected p JOIN wide USING (id) LEFT JOIN few f USING (id);
 SELECT y = gpu_project((SELECT array_agg(v ORDER BY id) FROM wide), 64, 5) AS at_once FROM at_once;
--- many shapes, one after the other
+-- many shapes, one after another
 CREATE FUNCTION project_on(device text, x real[], k int, seed bigint, density float8) RETURNS real[] LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('gpureg.device', device, true);
@@ -208,7 +209,7 @@ SELECT count(*), count(*) FILTER (WHERE project_on('gpu', x, k, 7, NULL) IS DIST
 FROM unnest(ARRAY[1, 2, 31, 32, 33, 100]) n, unnest(ARRAY[3, 1000, 70000]) dim, unnest(ARRAY[1, 300, 3000]) k,
     LATERAL (SELECT array_agg(v ORDER BY i) AS x FROM generate_series(1, n) i,
         LATERAL (SELECT array_agg(sin(i * 1000 + j)::real ORDER BY j) AS v FROM generate_series(1, dim) j) v) m WHERE n * dim <= 2400000;
--- auto: the CPU for little, the GPU for much, and the CPU again where the GPU has no room
+-- auto: the CPU for little work, the GPU for much, and the CPU again if the GPU has no room
 RESET gpureg.min_gpu_work;
 SET gpureg.device = auto;
 ANALYZE wide;
@@ -228,7 +229,7 @@ EXCEPTION WHEN out_of_memory THEN
 END
 $$;
 RESET gpureg.gpu_memory_limit;
--- cancel and errors; then everything still works, and nothing is left behind but what is kept: S, and blocks of 64 MB
+-- a cancel and errors: afterwards everything must work, and nothing be left but kept memory: S, and blocks of 64 MB
 SET statement_timeout = '1s';
 SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[i, i + 1, i + 2] FROM generate_series(1, 1000000000) i', 2);
 \echo :LAST_ERROR_SQLSTATE
@@ -250,7 +251,8 @@ SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 64, 5);
 SELECT max(memory_free) >= max(free) - 150 * 1024 * 1024 AS little_left_behind FROM gpu_devices(), before;
 RESET gpureg.projection_cache_size;
 \set SHOW_CONTEXT never
--- through the ring, which parallel workers fill: the same models, float4 as float4; and the ring is kept, for what comes next
+-- the ring, which parallel workers fill: models must be the same, also with float4 columns; and the ring is kept for
+-- the next fit
 CREATE TABLE many AS SELECT i % 3 = 0 AS b, sin(i) + cos(3 * i) AS y, sin(2 * i) AS x1, cos(i) AS x2, (i % 11)::numeric AS x3, sin(i)::real AS f1, (i % 7)::int2 AS f2,
     ARRAY[cos(5 * i), sin(7 * i), i % 13] AS a, ARRAY[cos(5 * i), sin(7 * i)]::real[] AS f FROM generate_series(1, 300000) i;
 ANALYZE many;
@@ -289,7 +291,7 @@ EXCEPTION WHEN no_data_found THEN
     RAISE NOTICE '% %', SQLSTATE, SQLERRM;
 END
 $$;
--- errors in workers, and the device's own, end the statement and nothing else
+-- errors in workers, and the device's own errors, must end the statement and nothing else
 DO $$
 DECLARE
     query text;
@@ -325,14 +327,14 @@ SELECT (gpu_ols_fit('SELECT y, x1 + length(pg_sleep(0.001)::text) FROM many')).n
 \echo :LAST_ERROR_SQLSTATE
 RESET statement_timeout;
 SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
--- many terms are solved on the device: the same as on the CPU
+-- many terms are solved on the device: results must be the CPU's
 CREATE TABLE terms AS SELECT sin(i * i) AS y, (SELECT array_agg(sin(i * j + j * j) ORDER BY j) FROM generate_series(1, 300) j) AS x FROM generate_series(1, 1000) i;
 SELECT (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).coef, (c).coef) u (a, b)) < 1e-13 AS coefficients,
     (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).vcov, (c).vcov) u (a, b)) < 1e-13 AS covariances, (g).rank
 FROM (SELECT ring_fit('gpu', 'ols', 'SELECT y, x FROM terms') AS g, ring_fit('cpu', 'ols', 'SELECT y, x FROM terms') AS c OFFSET 0) m;
 SELECT (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).coef, (c).coef) u (a, b)) < 1e-11 AS coefficients, (g).converged, (g).iterations = (c).iterations AS iterations
 FROM (SELECT ring_fit('gpu', 'logreg', 'SELECT y > 0.3, x[1:120] FROM terms') AS g, ring_fit('cpu', 'logreg', 'SELECT y > 0.3, x[1:120] FROM terms') AS c OFFSET 0) m;
--- a bootstrap's draws are the same, and its replicates
+-- a bootstrap must have the same draws and replicates
 CREATE TABLE boots AS SELECT i AS id, sin(i) AS y, cos(i * 3) AS x1, sin(i * 7) AS x2 FROM generate_series(1, 50000) i;
 \set boots 'SELECT y, x1, x2, id FROM boots'
 \set boots_won 'SELECT y > 0.2, x1, x2, id FROM boots'

@@ -1,10 +1,10 @@
 /*
- * poison.cu: spoils the CUDA context of a process of the server's, or takes a device's memory; for test/gpu/faults.
+ * poison.cu: corrupts the CUDA context of a process of the server, or takes a device's memory; for test/gpu/faults.
  *
- * As a library (LD_PRELOAD for the postmaster): each process that is forked has a thread that waits for a file
- * $GPUREG_POISON.PID. When it is there the thread launches a kernel that writes to address 8, an error that a context
- * doesn't get over, and removes the file. As a program: takes all of the first device's memory but MB megabytes, says
- * "taken", and holds it until its standard input ends.
+ * As a library (LD_PRELOAD for the postmaster): each forked process has a thread that waits for a file
+ * $GPUREG_POISON.PID. Then the thread launches a kernel that writes to address 8, an error that no context survives,
+ * and removes the file. As a program: takes all of the first device's memory except MB megabytes, prints "taken", and
+ * holds the memory until its standard input ends.
  */
 #include <cuda_runtime.h>
 
@@ -44,7 +44,7 @@ wait_for_file(void *)
 	}
 }
 
-/* With all signals blocked, as any thread beside the server's own must be */
+/* Starts the thread with all signals blocked, like any thread beside the server's own. */
 static void
 start_thread()
 {

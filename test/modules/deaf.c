@@ -1,6 +1,6 @@
 /*
- * deaf.c: deaf(i int, ms int) is i. In a parallel worker it takes so long, and hears nothing meanwhile: a worker that
- * a processor has been taken from, while the statement that it is of has come to its end.
+ * deaf.c: deaf(i int, ms int) returns i. In a parallel worker it takes ms and ignores signals meanwhile, like a worker
+ * that gets no processor while its statement comes to its end.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
- * driver.c: a stand-in for the driver of a GPU, libcuda.so.1: an old one, so that no device is opened, which starts a
- * thread as soon as it is asked anything, as drivers do. (To be linked with -z nodelete: who finds a driver too old
- * unloads it, and the thread needs its code.)
+ * driver.c: a stand-in for a GPU's driver, libcuda.so.1: an old one, so that no device is opened, which starts a thread
+ * when it is first called, like drivers do. (To be linked with -z nodelete: a caller unloads a driver that is too old,
+ * and the thread needs its code.)
  */
 #include <poll.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ cuInit(unsigned flags)
 	return 0;
 }
 
-/* 9.0 is older than what any CUDA that builds gpureg asks for. */
+/* Returns 9.0, older than any version that gpureg's CUDA accepts. */
 int
 cuDriverGetVersion(int *version)
 {

@@ -1,11 +1,12 @@
 /*
- * far_agg.c: aggregates as an engine such as Citus runs them on its nodes, and merges them where the query came from.
+ * far_agg.c: runs aggregates like an engine such as Citus does on its nodes, and merges the states like it does where
+ * the query came from.
  *
- *	 far_partial(transition function, arguments ...) gives the state as text,
- *	 far_combined(combine function, text) merges such texts, and gives one
+ * 	far_partial(transition function, arguments ...) returns the state as text,
+ * 	far_combined(combine function, text) merges such texts, and returns one
  *
- * Each call of a function is made by fmgr with an FmgrInfo of its own: it has neither an expression tree nor what an
- * earlier call has left, and knows the aggregate by its context alone.
+ * fmgr makes each call of a function with a new FmgrInfo: without an expression tree, and without what an earlier call
+ * has stored. The function recognises the aggregate only by its context.
  */
 #include "postgres.h"
 
@@ -41,7 +42,7 @@ box_argument(FunctionCallInfo fcinfo)
 	return box;
 }
 
-/* box.state = argument 1 (box.state, args ...) */
+/* Sets box.state to the result of argument 1 (box.state, args ...). */
 static Datum
 advance(FunctionCallInfo fcinfo, Box *box, int nargs, const NullableDatum *args)
 {
@@ -70,14 +71,14 @@ advance(FunctionCallInfo fcinfo, Box *box, int nargs, const NullableDatum *args)
 	PG_RETURN_POINTER(box);
 }
 
-/* far_partial_step(internal, transition function, its arguments after the state ...) */
+/* far_partial_step(internal, transition function, its arguments after the state ...) advances a state. */
 Datum
 far_partial_step(PG_FUNCTION_ARGS)
 {
 	return advance(fcinfo, box_argument(fcinfo), PG_NARGS() - 2, fcinfo->args + 2);
 }
 
-/* far_combine_step(internal, combine function, text) */
+/* far_combine_step(internal, combine function, text) merges a state's text. */
 Datum
 far_combine_step(PG_FUNCTION_ARGS)
 {
@@ -92,7 +93,7 @@ far_combine_step(PG_FUNCTION_ARGS)
 	return advance(fcinfo, box, 1, &other);
 }
 
-/* far_text(internal): the state as text */
+/* far_text(internal) returns the state as text. */
 Datum
 far_text(PG_FUNCTION_ARGS)
 {

@@ -1,9 +1,9 @@
 /*
- * far_scan.c: a stand-in for an engine whose tables are elsewhere: tables called far... are read by a custom scan.
+ * far_scan.c: a stand-in for an engine with remote tables: a custom scan reads tables whose names begin with far.
  *
- * As Citus' scans do, it costs nothing by its own account, and gives 100,000 rows however many there are; nothing of
- * it runs in parallel. A NOTICE tells of each run, and how many rows it gave; others give the text of each aggregate
- * over a subquery that is planned, as an engine sends it to its nodes. Loaded by session_preload_libraries.
+ * Like Citus' scans, it estimates a cost of nothing and 100,000 rows for any table, and is never parallel. A NOTICE
+ * reports each run and its number of rows; other NOTICEs have the text of each planned aggregate over a subquery, as an
+ * engine sends it to its nodes. Loaded by session_preload_libraries.
  */
 #include "postgres.h"
 
@@ -142,7 +142,7 @@ plan_query(Query *query, const char *text, int options, ParamListInfo params)
 {
 	RangeTblEntry *first = query->rtable == NIL ? NULL : linitial(query->rtable);
 
-	/* an empty search path, so that all names are written out */
+	/* an empty search path makes the text qualify all names */
 	if (query->hasAggs && first != NULL && first->rtekind == RTE_SUBQUERY)
 	{
 		int			level = NewGUCNestLevel();

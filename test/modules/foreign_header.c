@@ -1,9 +1,9 @@
 /*
- * foreign_header.c: takes the name by which gpureg finds its shared memory before gpureg does, as another build of
- * gpureg would have.
+ * foreign_header.c: takes the name by which gpureg finds its shared memory before gpureg does, like another build of
+ * gpureg would.
  *
- * Before PostgreSQL 17, in shared_preload_libraries before gpureg: a header (src/run/service_shared.c) whose build is
- * another one. From 17 on: foreign_segment(nbytes int) makes a named segment of that size, which is zeroed.
+ * Before PostgreSQL 17, in shared_preload_libraries before gpureg: a header (src/run/service_shared.c) of another
+ * build. From 17 on: foreign_segment(nbytes int) makes a named segment of that size, filled with zeros.
  */
 #include "postgres.h"
 

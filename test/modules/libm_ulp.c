@@ -1,6 +1,6 @@
 /*
- * libm_ulp.c: another C library, in a sense: each of these functions gives the double next to what it should, which a
- * correct library may do as well. Preloaded by test/t/026_upgrade.pl: what must not change with a library doesn't.
+ * libm_ulp.c: imitates another C library: each of these functions returns the double next to the right one, as a
+ * correct library may. test/t/026_upgrade.pl preloads it, to check results that must not depend on the library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next double away from 0; NaN, infinities and 0 stay. */
+/* Returns the next double away from 0; NaN, infinities and 0 stay. */
 static double
 next(double value)
 {

@@ -1,7 +1,7 @@
 /*
- * scarce.c: a machine with little disk for temporary files, a small /dev/shm, and a clock that is set again and again.
- * Preloaded by test/t/024_surroundings.pl into a server, whose processes share a file of four numbers with the test, so
- * that it can say at any time what there is; GPUREG_SCARCE names it.
+ * scarce.c: imitates a machine with little disk for temporary files, a small /dev/shm, and a clock that jumps.
+ * test/t/024_surroundings.pl preloads it into a server, whose processes share a file of four numbers with the test,
+ * which can change them at any time; GPUREG_SCARCE names the file.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,13 +20,13 @@
 
 static struct
 {
-	int64_t		disk_left;		/* bytes that temporary files may still be given; each write takes of them */
+	int64_t		disk_left;		/* bytes that temporary files may still get; each write subtracts */
 	int64_t		shm_left;		/* bytes of shared memory that are free */
-	int64_t		clock_step_ms;	/* how long the clock goes on before it is set again; 0: it is right */
-	int64_t		nfailed;		/* calls that failed for these */
+	int64_t		clock_step_ms;	/* time between two jumps of the clock; 0: the clock is right */
+	int64_t		nfailed;		/* calls that failed for lack of disk or memory */
 } everything = {INT64_MAX / 2, INT64_MAX / 2, 0, 0}, *scarce = &everything;
 
-/* What the clock is set to, one after the other: seconds from the right time */
+/* Seconds by which the clock is wrong, one after the other */
 static const int64_t offsets[] = {0, 3 * 3600, -5 * 3600, 26 * 3600, 60, -60};
 
 __attribute__((constructor)) static void
@@ -59,7 +59,7 @@ real(const char *name)
 	if (function == NULL) \
 		function = (__typeof__(name) *) real(#name)
 
-/* Is it a file of a path that begins with, or has, these? Sockets and pipes have none. */
+/* True if the file's path begins with, or contains, part. Sockets and pipes have no path. */
 static int
 is_file_of(int fd, const char *part, int at_begin)
 {
@@ -77,7 +77,7 @@ is_file_of(int fd, const char *part, int at_begin)
 	return found != NULL && (!at_begin || found == path);
 }
 
-/* Takes bytes of what is left; 0 if there are fewer, and then none are taken. */
+/* Subtracts nbytes from *left; returns 0, and subtracts nothing, if there are fewer. */
 static int
 take(int64_t *left, int64_t nbytes)
 {
@@ -122,7 +122,7 @@ pwritev(int fd, const struct iovec *parts, int nparts, off_t offset)
 	return takes_disk(fd, nbytes) ? function(fd, parts, nparts, offset) : -1;
 }
 
-/* Segments of shared memory are given all their pages at once, as they are made. */
+/* Segments of shared memory get all their pages at once, when they are made. */
 int
 posix_fallocate(int fd, off_t offset, off_t nbytes)
 {
@@ -147,7 +147,7 @@ shm_unlink(const char *name)
 	return function(name);
 }
 
-/* Seconds that the clock is wrong by */
+/* Returns the seconds by which the clock is wrong. */
 static int64_t
 offset_now(void)
 {

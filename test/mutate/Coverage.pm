@@ -1,5 +1,5 @@
-# Which lines which test runs, measured once with gcov in a place of its own and kept in files, a test each: a line with
-# the hash of the sources and of the test and its seconds; then "FILE LINES", the lines as "3,5-9".
+# The lines that each test runs, measured once with gcov in a directory of its own and kept in a file per test: a line
+# with the hash of the sources and of the test, and its seconds; then "FILE LINES", with lines such as "3,5-9".
 package Coverage;
 
 use strict;
@@ -15,7 +15,7 @@ use Tests qw(place run_test renew stop_place output_of slurp write_file run_limi
 
 our @EXPORT_OK = qw(measure read_coverage covering);
 
-# "3,5-9" of a list of numbers
+# Returns a list of numbers as "3,5-9".
 sub ranges
 {
 	my @n = sort { $a <=> $b } @_;
@@ -34,7 +34,7 @@ sub numbers { return map { /(\d+)-(\d+)/ ? ($1 .. $2) : $_ } split /,/, $_[0] //
 
 sub stamp { return md5_hex(map { slurp($_) } @_) }
 
-# The file's first line, if it is of these sources and this test
+# Returns the file's first line if it is of these sources and this test.
 sub measured
 {
 	my ($file, $stamp) = @_;
@@ -44,8 +44,7 @@ sub measured
 	return $head =~ /^\Q$stamp\E (\S+)/ ? $1 : undef;
 }
 
-# Measures those tests whose files are not of the present; the others are left. For each that fails, a line is printed,
-# and it is left out. The sources' stamp is the caller's.
+# Measures tests whose files are out of date. A test that fails is reported and left out. $sources: the sources' hash.
 sub measure
 {
 	my ($directory, $root, $sources, @tests) = @_;
@@ -90,7 +89,7 @@ sub test_stamp
 	return md5_hex($sources, slurp("$root/$test->{file}"));
 }
 
-# The place, built to count
+# Returns the directory with a build that counts.
 sub prepare
 {
 	my ($directory) = @_;
@@ -107,13 +106,13 @@ sub clear
 	system('find', $gcda, '-name', '*.gcda', '-delete') == 0 or die "cannot empty $gcda\n";
 }
 
-# What gcov has counted: by file, the lines that ran, and those that have code
+# Reads gcov's counts: by file, the lines that ran, and those that have code.
 sub counted
 {
 	my ($place, $gcda) = @_;
 	my (%run, %all, $file);
 
-	# a unit test's own object has what headers define
+	# a unit test's own object has the code of headers
 	for my $gcno (split /\n/, output_of('find', "$place->{tree}/src", "$place->{tree}/build/unit", '-name', '*.gcno'))
 	{
 		my $data = $gcda . $gcno =~ s/gcno$/gcda/r;
@@ -137,7 +136,7 @@ sub counted
 	return (\%run, \%all);
 }
 
-# What is known: {code}{FILE}{LINE}, {run}{FILE}{LINE} = [tests], {seconds}{NAME}, {known} = the tests themselves.
+# Reads the files: {code}{FILE}{LINE}, {run}{FILE}{LINE} = [tests], {seconds}{NAME}, {known} = the measured tests.
 sub read_coverage
 {
 	my ($directory, @tests) = @_;
@@ -167,8 +166,8 @@ sub read_coverage
 	return \%coverage;
 }
 
-# The tests that run a mutant's line, or where it has no code of its own, the nearest above: unit tests, suites, TAP
-# tests; of each first what is quick and has more to do with the file than with others
+# Returns the tests that run a mutant's line, or the nearest line above with code: unit tests, suites, TAP tests; among
+# each kind first the quick ones that run more of this file than of others.
 sub covering
 {
 	my ($coverage, $mutant) = @_;

@@ -1,7 +1,7 @@
-# Mutants of C code by rule: a change of one place each, that a test should notice.
+# Mutants of C code by rule: a change of one place each, which a test should notice.
 #
-# A place is found in the text, with comments and strings blanked; what the compiler refuses is no mutant, nor what it
-# makes the same code of. A mutant is a hash: file, function ('' outside of any), line (from 1), rule, old and new (the
+# Places are found in the text with comments and strings blanked. A change that the compiler refuses, or compiles to the
+# same code, is no mutant. A mutant is a hash: file, function ('' outside of any), line (from 1), rule, old and new (the
 # line before and after, trimmed), text (the line after, as it goes into the file).
 package Mutants;
 
@@ -13,13 +13,13 @@ use Exporter 'import';
 
 our @EXPORT_OK = qw(mutants_of mutated choose blocks_of block_of same_place find_places);
 
-# Calls whose loss a test may or may not see, but that nobody relies on a test for
+# Calls that no test is expected to check, though one may notice their loss
 my $UNTESTED = qr/Assert|elog|pfree|free|errmsg|errdetail|errhint|ereport|memcpy|memset|va_end|StaticAssert\w*|PG_\w+/;
 
-# Each rule: its name, what it looks for, and what it puts there; $1 is what is replaced, of a line of code without
-# strings. A rule that answers undef has nothing to change there.
+# The rules: a name, a pattern, and the replacement of $1, in a line of code without strings. A rule that returns undef
+# changes nothing there.
 my @rules = (
-	# a poll or a callback lost
+	# a poll or a callback removed
 	[ poll => qr/(CHECK_FOR_INTERRUPTS\(\));/, sub { '(void) 0' } ],
 	[ poll => qr/(\b[\w.>-]*canceled\([^()]*\))/, sub { 'false' } ],
 	[ poll => qr/(\bgr_poll(?<p>\((?:[^()]|(?&p))*\)))/, sub { 'false' } ],
@@ -49,7 +49,7 @@ my @rules = (
 	[ operator => qr/ (<<) /, sub { '>>' } ],
 	[ operator => qr/ (&) /, sub { '|' } ],
 	[ sign => qr/(?:= |return |\(|, |\? |: )(-)(?=[a-z(])(?!1\b)/, sub { '' } ],
-	# the other of two
+	# the opposite of two
 	[ other => qr/\b(Min|Max|fmin|fmax)\(/, sub { {Min => 'Max', Max => 'Min', fmin => 'fmax', fmax => 'fmin'}->{$_[0]} } ],
 	[ other => qr/(?:return|=) (true|false);/, sub { $_[0] eq 'true' ? 'false' : 'true' } ],
 	# a constant
@@ -61,7 +61,7 @@ my @rules = (
 	[ lost => qr/^\t+([\w.>\[\]-]+(?:\+\+|--));$/, sub { '(void) 0' } ],
 );
 
-# The text with comments, strings and characters blanked, and preprocessor lines too; places stay where they are.
+# Returns the text with comments, strings, characters and preprocessor lines blanked; places stay the same.
 sub blanked
 {
 	my ($text) = @_;
@@ -72,7 +72,7 @@ sub blanked
 	return $text;
 }
 
-# The name of the function that each line is of
+# Returns the name of each line's function.
 sub functions_of
 {
 	my @lines = @_;
@@ -88,7 +88,7 @@ sub functions_of
 	return @of;
 }
 
-# All mutants of a file, given its name and text. What is outside of functions, and what only asserts, is left alone.
+# Returns all mutants of a file, given its name and text. Code outside of functions, and assertions, are left alone.
 sub mutants_of
 {
 	my ($file, $text) = @_;
@@ -121,7 +121,7 @@ sub mutants_of
 	return number_places(@mutants);
 }
 
-# Of the same change in several lines of a function, which it is: nth, from 1
+# Numbers equal changes in several lines of a function: nth, from 1.
 sub number_places
 {
 	my %seen;
@@ -132,7 +132,7 @@ sub number_places
 
 sub trimmed { return $_[0] =~ s/^\s+|\s+$//gr }
 
-# The file's text with the mutant in it
+# Returns the file's text with the mutant.
 sub mutated
 {
 	my ($text, $mutant) = @_;
@@ -144,7 +144,7 @@ sub mutated
 	return join "\n", @lines;
 }
 
-# A number in [0, 1) that depends on the seed and the mutant alone, so that a change elsewhere chooses no others
+# Returns a number in [0, 1) that depends only on the seed and the mutant, so that changes elsewhere choose no others.
 sub draw
 {
 	my ($seed, $mutant) = @_;
@@ -152,8 +152,8 @@ sub draw
 	return hex(substr md5_hex(join "\n", $seed, @$mutant{qw(file function rule old new nth)}), 0, 8) / 2**32;
 }
 
-# So many of them by the seed: the same however many, what there is least of is chosen more often than its share, rules
-# and files; one a line
+# Chooses count mutants by the seed, at most one per line. A larger count adds to the choice of a smaller one. Rare
+# rules and files are chosen more often than their share.
 sub choose
 {
 	my ($seed, $count, @mutants) = @_;
@@ -167,8 +167,8 @@ sub choose
 }
 
 #
-# Mutants in writing: "FILE: FUNCTION" and, where it is not the first of its kind there, " #N"; the lines "- OLD" and
-# "+ NEW"; then what is said of it, indented; then an empty line.
+# Mutants as text: "FILE: FUNCTION" and, unless it is the first of its kind there, " #N"; the lines "- OLD" and "+ NEW";
+# then remarks, indented; then an empty line.
 #
 
 sub block_of
@@ -180,7 +180,7 @@ sub block_of
 	  . join('', map { "  $_\n" } @said) . "\n";
 }
 
-# The blocks of a text: hashes of file, function, nth, old, new, said. Other lines begin with '#'.
+# Returns the blocks of a text: hashes of file, function, nth, old, new, said. Other lines begin with '#'.
 sub blocks_of
 {
 	my ($text) = @_;
@@ -200,8 +200,8 @@ sub blocks_of
 
 sub same_place { return join "\n", @{$_[0]}{qw(file function nth old new)} }
 
-# The mutants that blocks tell of, which need not be of a rule, given the files' texts; those whose place is gone are
-# returned in the second list.
+# Returns the mutants of blocks, which need not follow from a rule, given the files' texts; blocks whose place is gone
+# are in the second list.
 sub find_places
 {
 	my ($texts, @blocks) = @_;

@@ -1,7 +1,7 @@
-# The tests of the tree, run one by one against a private copy: unit programs, regression suites, TAP tests.
+# Runs the tests of the tree one by one against a private copy: unit programs, regression suites, TAP tests.
 #
 # A place is a directory with a copy of the sources (tree), an installation (prefix), and a server's cluster (data),
-# which starts over from a copy (golden), in which database "fresh" is what the suite "setup" leaves.
+# which is restored from a copy (golden), in which the database "fresh" is the result of the suite "setup".
 package Tests;
 
 use strict;
@@ -17,7 +17,7 @@ use Time::HiRes qw(time sleep);
 our @EXPORT_OK = qw(all_tests place run_test link_units build_commands renew stop_place run_limited output_of slurp
   write_file);
 
-# As the user who owns the server, from script/mutate
+# Prefix of commands that run as the server's user, from script/mutate
 my @as_server = split /\t/, $ENV{GPUREG_AS_SERVER} // '';
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 
@@ -47,7 +47,8 @@ sub output_of
 	return $output;
 }
 
-# Runs a command in a process group of its own, its output in a file: its status, or 'timeout' after limit_s.
+# Runs a command in a process group of its own, with its output in a file. Returns its status, or 'timeout' after
+# limit_s.
 sub run_limited
 {
 	my ($log, $limit_s, $directory, @command) = @_;
@@ -79,7 +80,7 @@ sub run_limited
 	return $?;
 }
 
-# All tests of the sources: hashes of name, kind and file.
+# Returns all tests of the sources: hashes of name, kind and file.
 sub all_tests
 {
 	my ($root) = @_;
@@ -97,7 +98,7 @@ sub all_tests
 	return @tests;
 }
 
-# A place, given its directory, in which tree and prefix are; extra: variables for what runs there.
+# Returns a place, given its directory with tree and prefix; extra: environment variables for its programs.
 sub place
 {
 	my ($directory, %extra) = @_;
@@ -113,7 +114,7 @@ sub place
 	return $place;
 }
 
-# How make would compile and link: by object its command, and those of the library and of each unit test.
+# Returns make's commands: by object the compile line, and the link lines of the library and of each unit test.
 sub build_commands
 {
 	my ($tree) = @_;
@@ -184,7 +185,7 @@ sub stop_place
 	remove_tree($place->{data}) if !defined $mode;
 }
 
-# Ends the servers whose clusters lie below a directory, and waits until they have gone.
+# Ends servers whose clusters are below a directory, and waits until they have ended.
 sub stop_servers
 {
 	my ($directory, $signal) = @_;
@@ -199,13 +200,13 @@ sub stop_servers
 		kill $signal => $pid;
 		sleep 0.02 while -e $file && time < $deadline;
 		next if !-e $file;
-		# a child that doesn't answer keeps the postmaster, which would kill it in its time
+		# a child that doesn't react delays the postmaster, which would kill it later
 		kill KILL => map { /^(\d+)/ } split /\n/, `ps -o pid= --ppid $pid`;
 		kill KILL => $pid;
 	}
 }
 
-# The server as setup leaves it, running with the library that the prefix has.
+# Restores the server to its state after setup, running with the prefix's library.
 sub renew
 {
 	my ($place) = @_;
@@ -237,7 +238,7 @@ sub make_golden
 	rename $place->{data}, $place->{golden} or die "cannot keep $place->{data}: $!\n";
 }
 
-# The tests as the server's user sees them
+# Copies the tests for the server's user.
 sub copy_tests
 {
 	my ($place) = @_;
@@ -253,7 +254,7 @@ sub copy_tests
 # Running one
 #
 
-# Runs a test within limit_s: '' if it passes, or why it doesn't.
+# Runs a test within limit_s. Returns '' if it passes, or the reason why it doesn't.
 sub run_test
 {
 	my ($place, $test, $limit_s) = @_;
@@ -274,7 +275,8 @@ sub run_unit
 		"build/unit/$name");
 }
 
-# A suite in a copy of the database fresh; the server starts over when one has failed, for what that leaves behind.
+# Runs a suite in a copy of the database fresh; the server is restored after a failed suite, which may leave things
+# behind.
 sub run_suite
 {
 	my ($place, $test, $limit_s) = @_;
@@ -319,8 +321,8 @@ sub run_tap
 	return $status;
 }
 
-# Links unit tests with the objects that the tree has; each one's own is compiled where it is older than its source, or
-# where a header is not what it was: then it is of that, and goes with it.
+# Links unit tests with the tree's objects. A test's own object is compiled if it is older than its source, or if a
+# header has changed: such an object is used only with that header, and removed then.
 sub link_units
 {
 	my ($place, $header, @names) = @_;

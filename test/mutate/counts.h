@@ -1,5 +1,6 @@
 /*
- * counts.h: included before all else by a build with gcov, see test/mutate/preload.c: writes what has been counted.
+ * counts.h: included before all else by a build with gcov; writes the counts when a process ends
+ * (test/mutate/preload.c).
  */
 #ifdef __cplusplus
 extern "C"

@@ -1,6 +1,6 @@
 /*
- * preload.c: preloaded where gcov counts. A server ends its children, and the device service, by _exit, which leaves no
- * counts: here it writes them first.
+ * preload.c: preloaded into servers of a gcov build. A server ends its children, and the device service, by _exit,
+ * which leaves no counts: here it writes them first.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# Makes mutants, runs what covers each, and says which lived. Called by script/mutate, which says how.
+# Makes mutants, runs the tests that cover each, and reports those that lived. Called by script/mutate, which documents
+# it.
 use strict;
 use warnings;
 
@@ -30,7 +31,7 @@ my %text = map { $_ => slurp($_) } @files;
 my $sources = md5_hex(map { $text{$_} } @files);
 my @tests = all_tests($root);
 
-# Written down beforehand: what is equivalent, and places that are always tried
+# Recorded mutants: equivalent ones, and places that are always tried
 my @equivalent = blocks_of(slurp('test/mutate/equivalent'));
 my %equivalent = map { same_place($_) => $_->{said} } @equivalent;
 my ($named, $gone) = find_places(\%text, blocks_of(slurp('test/mutate/named')));
@@ -64,10 +65,10 @@ write_file('test/mutate/record', $record) if $opt{record};
 print $record =~ /^(.*?)\n\n# Lived/s ? "$1\n" : $record;
 exit 0;
 
-# The mutants to try: those with names, and by the seed so many more
+# Returns the mutants to try: the named ones, and further ones by the seed.
 sub chosen
 {
-	# with --lived they are chosen without regard to what is tried of them
+	# --lived chooses them regardless of earlier results
 	my $one = sub { $opt{lived} || is_wanted($_[0]) };
 	my @named = grep { $one->($_) } @$named;
 	return @named if $opt{named};
@@ -82,7 +83,7 @@ sub is_wanted
 	return (!$opt{only} || $m->{file} =~ /$opt{only}/) && (!$opt{rule} || $m->{rule} eq $opt{rule});
 }
 
-# What half the tree includes would have to be compiled again for each.
+# True if a file's mutants are tried: a header that many files include would compile them all for each mutant.
 sub tried
 {
 	my ($file) = @_;
@@ -91,7 +92,7 @@ sub tried
 	return $file !~ /\.h$/ || keys %users <= 8;
 }
 
-# The sources that include a header, by itself or through others
+# Returns the sources that include a header, directly or through others.
 sub users
 {
 	my ($header) = @_;
@@ -148,7 +149,7 @@ sub take_number
 	return int $n;
 }
 
-# Objects without what names lines, to be compared by
+# Returns objects without line information, for comparison.
 sub clean_objects
 {
 	my ($place) = @_;
@@ -216,7 +217,7 @@ sub same_code
 	return !grep { slurp("$place->{tree}/$_") ne slurp("$place->{tree}/$_.kept") } @objects;
 }
 
-# Has the test not changed since then?
+# True if the test has not changed since then.
 sub is_older
 {
 	my ($test, $at) = @_;
@@ -225,8 +226,8 @@ sub is_older
 	return !grep { (stat $_)[9] > $at } @files;
 }
 
-# "killed" and the name of the first test that fails, or "lived" and the names of those that ran; ran: those that ran
-# before, which need not again
+# Returns "killed" and the name of the first test that fails, or "lived" and the names of those that ran. ran: tests
+# that ran before, and need not run again.
 sub run_covering
 {
 	my ($place, $coverage, $mutant, $ran) = @_;
@@ -239,7 +240,7 @@ sub run_covering
 	for my $test (grep { !$ran->{ $_->{name} } } @covering)
 	{
 		my $seconds = $coverage->{seconds}{ $test->{name} };
-		# the first of a kind has no limit
+		# the first test of a kind has no limit
 		my $first = !$kinds{ $test->{kind} }++;
 		next if ($left{ $test->{kind} } -= $seconds) < 0 && !$first;
 		if ($test->{kind} eq 'unit') { link_units($place, scalar($mutant->{file} =~ /\.h$/), $test->{name}) }
@@ -251,7 +252,7 @@ sub run_covering
 	return ('lived', @ran > 0 ? join(', ', map { $_->{name} } @ran) : @covering > 0 ? 'nothing within the limits' : 'nothing runs it');
 }
 
-# The library as it is now; backends that have another in memory keep that
+# Installs the present library; backends that have another in memory keep that.
 sub install
 {
 	my ($place) = @_;
@@ -267,7 +268,7 @@ sub install
 # The record
 #
 
-# By place: verdict and by, the last that was found
+# Returns verdict and reason by place, the latest ones.
 sub known
 {
 	my %found;

@@ -1,4 +1,4 @@
--- The statements whose instructions script/perf counts: a line each, after its name. The table perf has 20,000 rows.
+-- The statements whose instructions script/perf counts: one per line, after its name. The table perf has 20,000 rows.
 ols_fit: SELECT (gpu_ols_fit('SELECT y, x1, x2, x3, x4, x5, x6, x7, x8 FROM perf')).coef;
 ols_agg: SELECT (gpu_ols_agg(y, x1, x2, x3, x4, x5, x6, x7, x8)).coef FROM perf;
 ols_agg_groups: SELECT sum((m).coef[2]) FROM (SELECT gpu_ols_agg(y, x1, x2, x3) AS m FROM perf GROUP BY firm) s;
