@@ -1,13 +1,13 @@
--- All that pg_catalog has of the extension, a line an object and what is said of it, by names and not by OIDs: of a
--- database whose extension was updated and of one where it is new, they must be the same (test/t/026_upgrade.pl).
--- Read by tests, with psql -XAt; search_path is emptied, so that every name has its schema.
+-- Prints everything in pg_catalog about the extension, a line per object and fact, by names instead of OIDs: a database
+-- with an updated extension must print the same as one with a new extension (test/t/026_upgrade.pl). Tests run it by
+-- psql -XAt; search_path is emptied, so that every name has its schema.
 SET search_path = pg_catalog;
 
 CREATE TEMPORARY VIEW members AS
     SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
     FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
     WHERE e.extname = 'gpureg' AND d.deptype = 'e';
--- with what belongs to these: row types, array types, tables of composite types
+-- with dependent objects: row types, array types, tables of composite types
 CREATE TEMPORARY VIEW objects AS
     WITH RECURSIVE o AS (
         SELECT classid, objid FROM members
@@ -17,7 +17,7 @@ CREATE TEMPORARY VIEW objects AS
     )
     SELECT classid, objid, pg_describe_object(classid, objid, 0) AS name FROM o;
 
--- A catalogue's row without what differs between databases; the names of what it points to follow it.
+-- A catalogue's row without columns that differ between databases, followed by the names of objects that it refers to.
 CREATE TEMPORARY VIEW facts AS
     SELECT 'extension' AS what, extname::text AS name,
         (to_jsonb(e) - '{oid,extowner,extnamespace}'::text[] || jsonb_build_object('schema', extnamespace::regnamespace,
@@ -41,7 +41,7 @@ CREATE TEMPORARY VIEW facts AS
             'array', typarray::regtype, 'base', typbasetype::regtype, 'relation', typrelid::regclass)
     FROM objects o JOIN pg_type t ON o.classid = 'pg_type'::regclass AND o.objid = t.oid
     UNION ALL
-    -- pg_attver, which minor releases have put there, is another in each database
+    --     pg_attver, a column of some minor releases, differs between databases
     SELECT 'column', o.name || '.' || attnum, to_jsonb(a) - '{attrelid,atttypid,attcollation,attcacheoff,
         attoptions}'::text[] || jsonb_build_object(
             'options', (SELECT array_agg(w) FROM unnest(attoptions) w WHERE w NOT LIKE 'pg_attver=%'),

@@ -1,23 +1,23 @@
--- The digits that each form and solver gets right as conditions get worse, beside those that the condition allows.
+-- Counts the digits that each form and solver gets right as conditions get worse, beside those that conditions allow.
 --
 --   psql -d an_empty_database -v log=/the/server.log -v long=no -f test/digits.sql
 --
--- from the sources' root, as a superuser: script/test --only digits does that. Prints a table with a line a fit, and
--- then the verdicts as TAP. The rows and their exact fits come from test/data/digits_reference.py, which says what the
--- ladders are and what is allowed. long=yes adds the fits that take longest.
+-- from the sources' root, as a superuser; script/test --only digits does that. Prints a table with a line per fit, and
+-- then the verdicts as TAP. The rows and their exact fits come from test/data/digits_reference.py, which describes the
+-- ladders and the allowed digits. long=yes adds the fits that take longest.
 --
 -- The digits of a fit are the fewest among its terms, of estimates and of standard errors: -log10 of the relative
--- error, at most 16. A fit is not ok if they are more than 2 fewer than allowed, or fewer than 8 where it says that it
--- has converged. Linear fits and those from arrays, which have no such flag, say so by being there; but gpu_logreg says
--- otherwise with a WARNING, which is why the server's log is read. A term may be NULL, for being collinear, where fewer
--- than 5 digits are allowed; the others are then compared with the exact fit without it. An error is never ok, for each
--- of these fits exists.
+-- error, at most 16. A fit fails if it has more than 2 digits fewer than allowed, or fewer than 8 although it reports
+-- that it has converged. Linear fits and fits from arrays, which have no such flag, count as converged; but gpu_logreg
+-- reports otherwise with a WARNING, for which the server's log is read. A term may be NULL, as collinear, if fewer than
+-- 5 digits are allowed; the others are then compared with the exact fit without it. An error always fails, as each of
+-- these fits exists.
 \set ON_ERROR_STOP 1
 \set QUIET 1
 \pset footer off
 \pset null ''
 SET client_min_messages = error;
--- those of every fit must go to the log
+-- the server's log must get the warnings of every fit
 SET log_min_messages = warning;
 SET digits.log = :'log';
 SET digits.long = :'long';
@@ -35,7 +35,7 @@ CREATE TABLE exact (kind text, ladder text, step text, dropped text, allowed num
 \copy exact FROM 'test/data/digits_fits.csv' WITH (FORMAT csv, HEADER, FORCE_NOT_NULL (dropped))
 ANALYZE;
 
--- How many digits of got are right: the log relative error, or the log absolute error where the true value is 0.
+-- The number of right digits of got: the log relative error, or the log absolute error if the true value is 0.
 CREATE FUNCTION digits(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN got IS NULL OR got IN ('NaN', 'Infinity', '-Infinity') THEN 0
@@ -98,7 +98,7 @@ BEGIN
 END
 $$;
 
--- aliased: the columns without an estimate; alias_allowed: the digits allowed without them; ms: what the fit took
+-- aliased: columns without an estimate; alias_allowed: the digits allowed without them; ms: the fit's time
 CREATE TABLE fits (id serial, kind text, ladder text, step text, form text, solver text, device text, allowed numeric,
     aliased text, alias_allowed numeric, digits_coef numeric, digits_se numeric, converged boolean, warning text,
     error text, ms numeric);
@@ -110,7 +110,7 @@ CREATE FUNCTION warning_since(place bigint) RETURNS text LANGUAGE sql VOLATILE A
     SELECT substring(pg_read_file(current_setting('digits.log'), place, 100000) FROM 'WARNING:  ([^\n]*)')
 $$;
 
--- Does one fit, and compares it with the exact one.
+-- Makes one fit, and compares it with the exact one.
 CREATE PROCEDURE measure(f fits) LANGUAGE plpgsql AS $$
 DECLARE
     m gpu_model;
@@ -174,7 +174,7 @@ BEGIN
         f.kind := 'logistic';
         FOR f.form, f.solver IN VALUES ('arrays', 'newton'), ('aggregate', 'newton'), ('query', 'newton'),
                                        ('steps', 'newton'), ('query', 'lbfgs'), ('query', 'gd') LOOP
-            -- what takes more than three seconds or so
+            --             leaves out fits of more than three seconds or so
             CONTINUE WHEN current_setting('digits.long') <> 'yes' AND 3e6 <
                 s.n * CASE WHEN f.solver = 'gd' THEN 200 WHEN f.solver = 'lbfgs' THEN 2 WHEN f.form = 'steps' THEN 7
                            ELSE 1 END;

@@ -1,5 +1,5 @@
--- After test/sql/nist.sql: the fewest correct digits (log relative error, at most 16; log absolute error where the certified value
--- is 0) in each of NIST's sets and each form.
+-- Run after test/sql/nist.sql: the fewest correct digits (log relative error, at most 16; log absolute error if the
+-- certified value is 0) in each of NIST's sets and each form.
 \pset footer off
 \pset null ''
 SELECT dataset, form,

@@ -1,8 +1,8 @@
-# Reference values of the tests compare, summary and score, which have them in their SQL.
+# Prints reference values that the SQL of the tests compare, summary and score contains.
 #
-#     Rscript test/data/after_fit_reference.R
+#      Rscript test/data/after_fit_reference.R
 #
-# Needs R's packages MASS and car. Logistic fits are run to the last digit; R's own default leaves them six.
+# Needs R's packages MASS and car. Logistic fits are run to the last digit; R's default leaves them six.
 
 suppressPackageStartupMessages({library(MASS); library(car)})
 show <- function(what, ...) cat(sprintf("%-24s", what), sprintf("%.17g", c(...)), "\n")
@@ -20,7 +20,7 @@ show("... hp, qsec", linearHypothesis(b, c("hp = 0", "qsec = 0"))$F[2])
 show("vif", vif(b))
 show("vif, longley", vif(lm(Employed ~ ., longley)))
 
-# generalized ones
+# generalized linear models
 g <- glm_of(am ~ wt, binomial)
 h <- glm_of(am ~ wt + hp, binomial)
 test <- anova(g, h, test = "LRT")
@@ -51,7 +51,7 @@ wilcoxon <- wilcox.test(mpg ~ am, mtcars, exact = FALSE)
 show("AUC", 1 - wilcoxon$statistic / (sum(mtcars$am == 0) * sum(mtcars$am == 1)))
 show("Brier", mean((fitted(h) - mtcars$am)^2))
 
-# what gpu_summary prints
+# gpu_summary's output
 print(summary(lm(mpg ~ wt + hp, mtcars)))
 print(summary(glm(am ~ wt + hp, binomial, mtcars)))
 print(summary(lm(mpg ~ wt + hp + I(2 * wt) + ifelse(qsec > 15, qsec, NA), mtcars)))

@@ -94,7 +94,7 @@ def make_rows():
         z = int(next(u) < 1 / (1 + 2.718 ** (-(x1 - 0.5 * x2))))
         firm = "firm " + str(int(next(u) * 12))
         w = 1 + int(4 * next(u))
-        # of about 2^20, with few digits behind the point: exact in float8
+        # numbers near 2^20 with few digits behind the point are exact in float8
         far = 1048576 + int(next(u) * 4096) / 1024
         level = "rare" if i in (11, 47) else "often"
         rows.append([i - 30, (i + 1) * 2 ** 53 + 7 * i - 2 ** 61, name, number, str(token), day.isoformat(),

@@ -1,9 +1,9 @@
-# Makes the covariances of covariance_fits.csv with R's sandwich and clubSandwich, and prints where they depart from it:
+# Computes the covariances of covariance_fits.csv with R's sandwich and clubSandwich, and prints the differences:
 #
 #     Rscript test/data/covariance_reference.R test/data
 #
-# For each matrix the largest difference of an entry from the file's, over the square root of its two variances.
-# Frequencies are rows that stand that often; rows of weight 0 are left out. No part of the tests.
+# A line per matrix: the largest difference of an entry from the file's, over the square root of its two variances.
+# Frequencies are repeated rows; rows of weight 0 are left out. No part of the tests.
 suppressMessages({library(sandwich); library(clubSandwich)})
 folder <- commandArgs(TRUE)[1]
 rows <- read.csv(file.path(folder, "covariance_rows.csv"), colClasses = c(x = "character"))
@@ -32,7 +32,8 @@ fit_in_r <- function(d, family, link, intercept) {
     list(m, d)
 }
 
-# Of least squares with weights and of generalised linear models: the regression in which the working weights are 1
+# Returns the regression in which the working weights are 1, for least squares with weights and generalised linear
+# models.
 whitened <- function(m) {
     x <- model.matrix(m) * sqrt(weights(m, "working"))
     y <- residuals(m, "working") * sqrt(weights(m, "working"))

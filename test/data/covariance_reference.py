@@ -104,7 +104,7 @@ class Sandwich:
         self.m = [gram.solve([mpf(int(i == j)) for j in range(self.k)]) for i in range(self.k)]
         self.hats = [w / f * mpmath.fdot(cross(self.m, x), x) for w, f, x in zip(expected, problem.fs, self.x)]
         assert all(h < 1 - mpf(10) ** -9 for h in self.hats), dataset.name
-        # of the linearised model: residuals, their variances and the rows d of the design
+        # the linearised model's residuals, their variances and the rows d of the design
         self.residuals = [y - m.mu for y, m in zip(problem.ys, means)]
         self.precisions = [w / problem.family.variance(m)[0] for w, m in zip(problem.ws, means)]
         self.d = [[m.d1 * v for v in x] for m, x in zip(means, self.x)]
@@ -247,7 +247,7 @@ def made_up():
     yield Case("clusters, counts, offset", rows(counts, base=bases), *POISSON, kinds("1"))
     yield Case("clusters, frequencies", rows(linear, frequency=frequencies), *OLS, kinds("1", "1+2", cr2=False))
     yield Case("clusters, classes, frequencies", rows(classes, frequency=frequencies), *LOGIT, kinds("1", cr2=False))
-    # what rows of weight 0 hold is no matter, nor are their clusters clusters
+    # rows of weight 0 may have any values, and their clusters don't count
     yield Case("clusters, zero weights",
                [(1e9 if i % 5 == 0 else y, (1e9, -7, 1e5) if i % 5 == 0 else f,
                  {**r, "weight": 0 if i % 5 == 0 else w, "cluster1": 1000 + i if i % 5 == 0 else r["cluster1"]})

@@ -146,7 +146,7 @@ def fit_linear(rows, zs, freqs):
 
 
 #
-# The other way: rows orthogonalised, columns centred
+# A second way to the fits: rows orthogonalised, columns centred
 #
 
 def centred(rows):

@@ -55,7 +55,7 @@ for (set in c("plain", "wide")) for (alpha in c(1, 0.5)) {
                                      std_error = number(g$cvsd[k]), df = as.vector(g$nzero[k]),
                                      lambda_min = number(g$lambda.min), lambda_1se = number(g$lambda.1se)))
 }
-# without an intercept; by rounding error a coefficient isn't 0 at glmnet's first lambda
+# without an intercept, where by rounding error a coefficient isn't 0 at glmnet's first lambda
 d <- data_of("plain")
 lambda <- glmnet(d$x, d$y, alpha = 0.3, intercept = FALSE, thresh = 1e-24, maxit = 1e8)$lambda
 g <- suppressWarnings(cv.glmnet(d$x, d$y, alpha = 0.3, intercept = FALSE, foldid = (d$fold - 1) %% 4 + 1,

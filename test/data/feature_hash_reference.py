@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scikit-learn's FeatureHasher, MurmurHash3 and Johnson-Lindenstrauss dimension give, for the tests.
+"""Writes results of scikit-learn's FeatureHasher, MurmurHash3 and Johnson-Lindenstrauss dimension, for the tests.
 
     python3 test/data/feature_hash_reference.py
 
@@ -269,7 +269,7 @@ def json_rows(words, special, rng):
     made = 0
     while made < 200:
         text = json_row(made, words, special, rng)
-        # of a name that comes twice, the last value counts, as it does for jsonb
+        # the last value of a repeated name counts, as for jsonb
         items = list(json.loads(text).items())
         vectors = [hashed(items, size) for size in (16, 1024)]
         if None not in vectors:
@@ -294,7 +294,7 @@ def jl_rows():
     for n, eps in pairs:
         k = int(johnson_lindenstrauss_min_dim(n, eps=eps))
         exact = 4 * mpmath.log(n) / (mpmath.mpf(eps) ** 2 / 2 - mpmath.mpf(eps) ** 3 / 3)
-        # so far from a whole number that rounding doesn't matter
+        # values so far from an integer that rounding doesn't matter
         assert k == int(exact) and (n == 1 or 1e-9 * k < exact - k < 1 - 1e-9 * k)
         rows.append((n, repr(eps), k))
     return rows

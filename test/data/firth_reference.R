@@ -1,9 +1,9 @@
-# Makes the fits of firth_fits.csv with R's brglm2 and prints the largest relative differences of estimates (relative to
-# the standard error where that is larger), standard errors, brglm2's own standard errors, and log-likelihoods:
+# Computes the fits of firth_fits.csv with R's brglm2 and prints the largest relative differences of estimates (relative
+# to the standard error where that is larger), standard errors, brglm2's own standard errors, and log-likelihoods:
 #
 #     Rscript test/data/firth_reference.R test/data
 #
-# Frequencies are rows that stand that often. No part of the tests.
+# Frequencies are repeated rows. No part of the tests.
 suppressMessages(library(brglm2))
 options(warn = -1)
 folder <- commandArgs(TRUE)[1]

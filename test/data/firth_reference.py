@@ -136,7 +136,7 @@ def cases():
                            for low, age, lwt, race, *others in data.BIRTHWT])
     yield Case("separated", [(int(i > 4), (i,), {}) for i in range(10)])
     yield Case("separated, no intercept", [(int(i > 4), (i - 4.5,), {}) for i in range(10)], False)
-    # in one cell no ones
+    # one cell has no ones
     yield Case("quasi-separated", [(int(i % 4 != 0 and i % 3 == 0), (int(i % 4 == 0), round(i * 7 % 24 / 8, 3)), {})
                                    for i in range(24)])
     yield Case("all ones", [(1, (i,), {}) for i in range(8)])

@@ -1,21 +1,21 @@
-# Makes the fits of glm_fits.csv with R's glm and MASS's glm.nb, and prints where they depart from it:
+# Computes the fits of glm_fits.csv with R's glm and MASS's glm.nb, and prints the differences:
 #
 #     Rscript test/data/glm_reference.R test/data
 #
-# For each fit the largest relative difference of estimates, of standard errors (theta's among them) and of the other
+# A line per fit: the largest relative difference of estimates, of standard errors (theta's among them) and of the other
 # lines; at the end the largest of all, and how many fits are within 1e-8 of the file. Needs MASS; no part of the tests.
 #
-# What R has no notion of is taken from what it has: frequencies are rows that stand that often (fits of billions are
-# left out), l2 is left out, rows of weight 0 are left out for BIC's sake, and binomial shares of trials that aren't
-# whole are compared but for log_lik, aic and bic.
+# R lacks some options: frequencies are repeated rows instead (fits of billions are left out), l2 is left out, rows of
+# weight 0 are left out because of BIC, and for binomial shares of numbers of trials that aren't whole, log_lik, aic and
+# bic are not compared.
 suppressMessages(library(MASS))
 options(warn = -1)
 folder <- commandArgs(TRUE)[1]
 rows <- read.csv(file.path(folder, "glm_rows.csv"), colClasses = c(x = "character"))
 fits <- read.csv(file.path(folder, "glm_fits.csv"), colClasses = c(theta = "character", intercept = "character"))
 fits$key <- with(fits, paste(dataset, family, link, theta, l2, intercept, sep = " | "))
-# epsilon / 1000 is also what glm takes for collinear. It stops where the deviance stays, which leaves estimates half
-# the digits: it is started again from where it stopped.
+# epsilon / 1000 is also glm's tolerance for collinear columns. glm stops when the deviance does, which leaves estimates
+# half their digits: it is started again from where it stopped.
 tight <- glm.control(epsilon = 1e-10, maxit = 200)
 again <- 30
 
@@ -24,7 +24,7 @@ family_of <- function(fit) switch(fit$family,
     "quasipoisson" = quasipoisson(fit$link), "binomial" = binomial(fit$link),
     "quasibinomial" = quasibinomial(fit$link), "negative binomial" = negative.binomial(as.numeric(fit$theta)))
 
-# list(estimates, standard errors) by term
+# Returns list(estimates, standard errors) by term.
 fit_in_r <- function(fit, d) {
     x <- do.call(rbind, lapply(strsplit(gsub("[{}]", "", d$x), ","), as.numeric))
     weight <- if (anyNA(d$weight)) rep(1, nrow(d)) else d$weight
@@ -34,7 +34,7 @@ fit_in_r <- function(fit, d) {
     take <- rep(which(weight > 0), frequency[weight > 0])
     frame <- list(y = d$y[take], x = x[take, , drop = FALSE], w = weight[take], o = base[take])
     formula <- if (fit$intercept == "t") y ~ x + offset(o) else y ~ 0 + x + offset(o)
-    # R keeps a frame's offset only where there is one
+    # R keeps a frame's offset only if there is one
     if (all(frame$o == 0)) formula <- if (fit$intercept == "t") y ~ x else y ~ 0 + x
     # another start; glm looks for it beside the formula's variables
     if (fit$theta != "ml") frame$level <- rep(family_of(fit)$linkfun(mean(frame$y)), length(take))
@@ -70,7 +70,7 @@ fit_in_r <- function(fit, d) {
                    bic = if (quasi) NA else BIC(m), dispersion = dispersion)
     if (fit$theta == "ml") {
         estimates <- c(estimates, theta = m$theta)
-        # glm.nb's own is that of the step before the last, and theta.ml stops early
+        # glm.nb's own error is that of the step before the last, and theta.ml stops early
         errors <- c(errors, theta = attr(theta.ml(m$y, fitted(m), sum(w), w, limit = 100, eps = 1e-13), "SE"))
     }
     list(estimates, errors)

@@ -221,7 +221,7 @@ class Binomial(Quasibinomial):
 
 
 class NegativeBinomial(Poisson):
-    """Of a given theta; y are whole numbers"""
+    """The family with a given theta; y are integers"""
 
     def __init__(self, theta):
         self.theta = theta
@@ -259,7 +259,7 @@ FAMILIES = {"gaussian": Gaussian, "gamma": Gamma, "poisson": Poisson, "quasipois
 
 
 class FastGram(Gram):
-    """As Gram, but each pair once"""
+    """Gram with each pair computed once"""
 
     def __init__(self, rows, weights):
         columns = list(zip(*rows))
@@ -571,7 +571,7 @@ def count_data():
                   [(days, [eth, sex] + data.treatment(age, 4) + [learner], {})
                    for days, eth, sex, age, learner in data.QUINE],
                   POISSON, QUASIPOISSON, NEGATIVE_BINOMIAL, negative_binomial(1.5), negative_binomial(1))
-    # as in the example of MASS's epil, but without its shifts of log(base / 4) and log(age) to their means
+    # the example of MASS's epil, without its shifts of log(base / 4) and log(age) to their means
     yield Dataset("epil", [(y, x, {}) for y, x, _ in epil()], POISSON, NEGATIVE_BINOMIAL)
 
 
@@ -666,7 +666,7 @@ def counts():
     for name, roles in (("weights", {"weight": FRACTIONS}), ("frequencies", {"frequency": FREQUENCIES}),
                         ("offset", {"base": [round(o + 1.6, 2) for o in BASES]})):
         yield Dataset("counts, positive features, " + name, with_roles(positive, **roles), *COUNTS[1:])
-    # what rows of weight 0 hold is no matter, however far out
+    # rows of weight 0 may have any values, however far out
     yield Dataset("counts, zero weights",
                   [(1e9 if i % 3 == 0 else y, (1e9, -7, 1e5) if i % 3 == 0 else x, {"weight": 0 if i % 3 == 0 else w})
                    for i, ((y, x), w) in enumerate(zip(rows, FRACTIONS))], POISSON, NEGATIVE_BINOMIAL)

@@ -1,12 +1,12 @@
--- Writes the golden files in test/data/golden: states, models, projections and hashes as this version has them, which
--- every later one must read. test/t/026_upgrade.pl reads them, and runs this file again to see what depends on the
+-- Writes the golden files in test/data/golden: states, models, projections and hashes of this version, which every
+-- later one must read. test/t/026_upgrade.pl reads them, and runs this file again to find results that depend on the
 -- machine. To make them, in an empty database, with :dir a directory:
 --
 --     CREATE EXTENSION gpureg;
 --     psql -X -v ON_ERROR_STOP=1 -v dir=test/data/golden -f test/data/golden.sql
 --
--- Those of a version that is out stay as they are: what a later one writes otherwise gets files of its own beside them.
--- The rows are made of integers alone, so that no library has a say in them.
+-- Files of a released version are never changed: a later version that writes other values gets files of its own.
+-- The rows are made of integers alone, so that they don't depend on a library.
 SET client_min_messages = error;
 SET gpureg.device = cpu;
 
@@ -16,7 +16,7 @@ CREATE TABLE golden_rows AS
         chr(97 + i % 3) AS kind, (1 + i % 9) / 10.0 AS share, i % 7 + i % 5 / 3.0 AS endo
     FROM generate_series(1, 60) i;
 
--- States. Version 1 is read and no longer written, so that its texts are here.
+-- States. Version 1 is read but no longer written, so its texts are given here.
 CREATE TABLE golden_stats (name text PRIMARY KEY, s gpu_ols_stats);
 INSERT INTO golden_stats
     SELECT 'plain', gpu_ols_stats_agg(y, a, b) FROM golden_rows UNION ALL
@@ -135,7 +135,7 @@ INSERT INTO golden_vectors
 
 \ir golden_results.sql
 
--- Text is what a dump has, binary what logical replication may use
+-- Dumps use the text format, logical replication may use the binary one
 \set file :dir /stats.txt
 COPY (SELECT * FROM golden_stats ORDER BY name COLLATE "C") TO STDOUT \g :file
 \set file :dir /stats.bin

@@ -1,5 +1,5 @@
--- Calls of every immutable function of the extension's over golden tables, and what they answer: test/t/026_upgrade.pl
--- asks again under other settings.
+-- Calls every immutable function of the extension over golden tables, and records the answers: test/t/026_upgrade.pl
+-- repeats the calls under other settings.
 CREATE FUNCTION sample(type regtype, name text, k int) RETURNS text LANGUAGE sql AS $$
     SELECT CASE type::text
         WHEN 'double precision' THEN (ARRAY['0.75', '2', '0.5'])[k]
@@ -31,7 +31,7 @@ CREATE FUNCTION sample(type regtype, name text, k int) RETURNS text LANGUAGE sql
             || type) END
 $$;
 
--- What has defaults is called with them, too; what takes any number of arguments is called with two.
+-- Functions with defaults are also called with these; functions of any number of arguments are called with two.
 CREATE TABLE calls AS
     SELECT p.oid::regprocedure AS f, k, given, format('public.%I(%s)', proname, (SELECT string_agg(CASE
         WHEN provariadic = 0 OR o < pronargs THEN coalesce(public.sample(t, proargnames[o], k), 'NULL')

@@ -1,6 +1,6 @@
--- What is computed of the values in golden_stats, golden_steps and golden_models, be they just made (golden.sql) or read
--- from the golden files (test/t/026_upgrade.pl). exact: to be the same to the last bit; numbers: to 12 digits, since
--- logarithms and the like are the C library's.
+-- Results computed from the values in golden_stats, golden_steps and golden_models, which were just made (golden.sql)
+-- or read from the golden files (test/t/026_upgrade.pl). exact: must be the same to the last bit; numbers: to 12
+-- digits, as logarithms and the like are the C library's.
 CREATE TABLE golden_results (name text PRIMARY KEY, exact text, numbers float8[]);
 
 INSERT INTO golden_results
@@ -33,7 +33,7 @@ INSERT INTO golden_results
         ARRAY[r_squared, adj_r_squared, sigma, f_statistic, f_p_value, deviance, null_deviance, log_lik, aic, bic,
         pseudo_r_squared, dispersion]
     FROM golden_models, gpu_glance(m);
--- by name, for which an object has a model's own columns and no others
+-- predictions by name, for which an object has the model's own columns and no others
 INSERT INTO golden_results
     SELECT 'predicted: ' || name, NULL, array_agg(gpu_predict(m, o) ORDER BY i)
     FROM golden_models, (VALUES (1, 0, 1.5, 'a'), (2, 3, -1, 'b'), (40, 6, 0.25, 'c')) r(i, a, b, kind),
@@ -41,6 +41,6 @@ INSERT INTO golden_results
             'x1', a, 'x2', b, 'x3', 1, 'g', 2, 'share', 0) everything,
         LATERAL (SELECT jsonb_object_agg(key, value) AS o FROM jsonb_each(everything)
             WHERE key = ANY ((m).terms) OR strpos((m).design, format('"%s"', key)) > 0
-                -- a model of 0.1.0 does not know its offsets
+                --                 a model of 0.1.0 does not record its offsets
                 OR (key = 'share' AND strpos((m).design, ' offsets ') > 0)) own
     GROUP BY name;

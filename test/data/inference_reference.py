@@ -180,7 +180,7 @@ def t_upper_quantile(upper, df):
 
 
 def t_two_sided_mp(t, df):
-    """As t_two_sided, for an argument that is not a float8; 35 digits are enough for Newton's method."""
+    """Returns t_two_sided for an argument that is not a float8; 35 digits are enough for Newton's method."""
     return ibeta(df / 2, 0.5, lambda: t * t / mpf(df), digits=36)
 
 
@@ -318,7 +318,7 @@ class Chisq:
 
 
 class F:
-    """The same of F."""
+    """Tails of the F distribution at an x in mpf, and x times the density there."""
     def __init__(self, df1, df2):
         self.d1, self.d2, self.start, self.end = df1, df2, 0.0, 20000.0
 

@@ -4,8 +4,8 @@
 #     Rscript test/data/interval_reference.R
 #
 # Rows of new values have an i above 32. Generalized fits are run to the last digit; R's own default leaves them six.
-# The limits are those of the linear predictor, by the link's inverse: of t where the dispersion is estimated, else
-# normal.
+# The limits are those of the linear predictor, through the link's inverse: of t if the dispersion is estimated, else of
+# the normal distribution.
 
 suppressPackageStartupMessages(library(MASS))
 seen <- seq(1, 32, 3)
@@ -35,7 +35,7 @@ linear <- function(model, formula) {
 generalized <- function(model, formula, family, dispersion = NULL, extrapolate = TRUE) {
 	environment(formula) <- environment()
 	m <- glm(formula, family, mtcars, control = to_the_end)
-	# it stops where the deviance stays, which may leave estimates half the digits
+	# glm stops when the deviance does, which may leave estimates half their digits
 	for (again in 1:20) {
 		start <- coef(m)
 		m <- glm(formula, family, mtcars, control = to_the_end, start = start)

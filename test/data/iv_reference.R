@@ -1,10 +1,10 @@
-# Writes the rows of iv_rows.csv, and prints where R's AER departs from the fits of iv_fits.csv, which iv_reference.py
-# makes of them:
+# Writes the rows of iv_rows.csv, and compares R's AER with the fits of iv_fits.csv, which iv_reference.py makes from
+# the rows:
 #
 #     Rscript test/data/iv_reference.R test/data          the rows
 #     Rscript test/data/iv_reference.R test/data check    the largest relative difference of each case
 #
-# Wants R's AER. Sets: the demand for cigarettes of Stock and Watson (2007), Introduction to Econometrics, chapter 12;
+# Needs R's AER. Sets: the demand for cigarettes of Stock and Watson (2007), Introduction to Econometrics, chapter 12;
 # the wages of Mroz (1987), as in Wooldridge (2002), example 5.2; Longley's (NIST), whose columns are nearly collinear;
 # and made ones: two endogenous regressors, far from 0, and weak instruments.
 suppressMessages(library(AER))

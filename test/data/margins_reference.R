@@ -1,8 +1,8 @@
-# Makes margins_fits.csv with R's glm and vcov, and prints where that departs from it:
+# Computes the effects of margins_fits.csv with R's glm and vcov, and prints the differences:
 #
 #     Rscript test/data/margins_reference.R test/data
 #
-# For each model the largest relative difference of estimates and of standard errors; at the end the largest of all.
+# A line per model: the largest relative difference of estimates and of standard errors; at the end the largest of all.
 # The derivative of the link's inverse is R's own; that of the predictor, and J, are differences, as in the packages
 # margins and marginaleffects. With R 4.2.2 estimates agree to 1e-13 and standard errors to 5e-8. Needs MASS and
 # numDeriv; no part of the tests.
@@ -23,7 +23,7 @@ budworm <- features("budworm")
 to_the_end <- glm.control(epsilon = 1e-15, maxit = 200)
 worst <- c(0, 0)
 
-# steps: list(name, column, from, to); trials: averages are weighted as the fit is
+# Compares a model's effects. steps: list(name, column, from, to); trials: averages have the fit's weights
 compare <- function(model, formula, family, data, numbers, steps = NULL, dispersion = NULL, weight = NULL,
                     trials = FALSE) {
     data$weight_ <- if (is.null(weight)) 1 else data[[weight]]
@@ -34,7 +34,7 @@ compare <- function(model, formula, family, data, numbers, steps = NULL, dispers
     eta <- function(b, d) as.vector(model.matrix(terms, model.frame(terms, d)) %*% b) +
         if (model == "poisson offset") d$hp / 128 else 0
     changed <- function(name, value) { d <- data; d[[name]] <- value; d }
-    # the predictors are polynomials of at most the third degree, for which this difference has no error but rounding's
+    # the predictors are polynomials of at most the third degree, for which this difference has only rounding error
     effect <- function(name) function(b) {
         at <- function(h) eta(b, changed(name, data[[name]] + h))
         weighted.mean(m$family$mu.eta(eta(b, data)) * (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / 12, share)

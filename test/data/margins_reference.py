@@ -128,12 +128,12 @@ class Case:
         return beta, dispersion * information ** -1
 
     def average(self, values):
-        """Of lists, one a row"""
+        """Returns the averages of lists, one list per row."""
         total = mpmath.fsum(self.shares)
         return [mpmath.fsum(s * v for s, v in zip(self.shares, column)) / total for column in zip(*values)]
 
     def slope(self, name, beta):
-        """The estimate, and after it J"""
+        """Returns the estimate, followed by J."""
         parts = []
         for row, offset in zip(self.rows, self.offsets):
             eta, x, dx = self.eta(row, offset, beta), self.x(row), self.slopes[name](row)
@@ -153,7 +153,7 @@ class Case:
         return self.average(parts)
 
     def mean_difference(self, low, high, beta):
-        """What has no derivative in it: the average of mu of changed rows"""
+        """Returns the average of mu over changed rows, without any derivative."""
         return self.average([[self.link.mean(self.eta(high(r), o, beta)) - self.link.mean(self.eta(low(r), o, beta))]
                              for r, o in zip(self.rows, self.offsets)])[0]
 

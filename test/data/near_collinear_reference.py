@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What covariances of nearly collinear columns come to, in 100 digits: inflation factors, leverages, errors, tests.
+"""Results from covariances of nearly collinear columns, in 100 digits: inflation factors, leverages, errors, tests.
 
     python3 test/data/near_collinear_reference.py test/data
 

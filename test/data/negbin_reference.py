@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a row says of the negative binomial theta, from mpmath with 400 digits.
+"""Derivatives of a row's likelihood by the negative binomial theta, from mpmath with 400 digits.
 
     python3 test/data/negbin_reference.py > test/unit/negbin_table.h
 
@@ -42,7 +42,8 @@ def layout(values):
 def main():
     mp.dps = 400
     print("""/*
- * negbin_table.h: what a row says of the negative binomial theta; made by test/data/negbin_reference.py. mu is exact.
+ * negbin_table.h: derivatives of a row's likelihood by the negative binomial theta, written by
+ * test/data/negbin_reference.py. mu is exact.
  */
 #ifndef GPUREG_NEGBIN_TABLE_H
 #define GPUREG_NEGBIN_TABLE_H

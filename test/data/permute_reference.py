@@ -27,7 +27,7 @@ NREPS = 999
 
 
 def signs(seed, key, n):
-    """Of replicates 0 .. n - 1"""
+    """Returns the signs of replicates 0 .. n - 1."""
     k, s = key % 2 ** 64, seed % 2 ** 64
     found = []
     for b in range((n + 127) // 128):

@@ -52,7 +52,7 @@ def philox(counter, key):
 
 
 def thresholds(n, p):
-    """Those of a stratum of n rows; floats are IEEE doubles."""
+    """Returns the thresholds of a stratum of n rows; floats are IEEE doubles."""
     w = total = 1.0
     sums = [total]
     for m in range(n):
@@ -189,7 +189,7 @@ def check():
                 assert abs(t - total * 2 ** 64) <= 1 + total * 2 ** 64 * mpmath.mpf("1e-13")
                 w *= (n - m) * odds / (m + 1)
                 total += w
-            # what comes after the last threshold is beyond 53 bits
+            # probabilities after the last threshold are beyond 53 bits
             assert 1 - total < 2.0 ** -52
     print("thresholds: worst relative error %.2g" % worst, file=sys.stderr)
     assert worst < 1e-13

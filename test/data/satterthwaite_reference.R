@@ -4,8 +4,8 @@
 #     Rscript test/data/satterthwaite_reference.R test/data
 #
 # The rows are those of covariance_rows.csv, mtcars, and a set with clusters of high leverage, which leverage() makes
-# here and test/sql/satterthwaite.sql in SQL. Of weights and generalised linear models the degrees of freedom are those of
-# the linear regression that the working weights make. Frequencies are rows that stand that often.
+# here and test/sql/satterthwaite.sql in SQL. With weights, and for generalised linear models, the degrees of freedom
+# are those of the linear regression with the working weights. Frequencies are repeated rows.
 suppressMessages(library(clubSandwich))
 folder <- commandArgs(TRUE)[1]
 
@@ -16,7 +16,7 @@ leverage <- function() {
                x = (i * 53) %% 97 + ifelse(g == 40, 2000, 0), z = (g * 29) %% 31, g = g)
 }
 
-# df of each coefficient by matrices of all rows: x, which whitens the working model, in clusters g
+# Returns the df of each coefficient from matrices of all rows. x: the whitened working model's rows; g: clusters
 direct <- function(x, g) {
     # (X'X)^-1 X' = R^-1 Q'
     q <- qr(x, tol = 1e-13)
@@ -36,7 +36,7 @@ direct <- function(x, g) {
     })
 }
 
-# The whitened regression of a model
+# Returns the whitened regression of a model.
 whiten <- function(m) {
     w <- sqrt(weights(m, "working"))
     if (is.null(w) || length(w) == 0) w <- rep(1, length(residuals(m)))
@@ -48,7 +48,7 @@ line <- function(dataset, clusters, m, g) {
     x <- w$x
     y <- w$y
     d <- coef_test(lm(y ~ 0 + x, tol = 1e-13), vcov = "CR2", cluster = g, test = "Satterthwaite")$df_Satt
-    # clubSandwich has fewer digits where columns are nearly collinear or far from 0
+    # clubSandwich has fewer digits if columns are nearly collinear or far from 0
     stopifnot(max(abs(d / direct(x, g) - 1)) < 1e-4)
     data.frame(dataset = dataset, clusters = clusters, term = seq_along(d), df = sprintf("%.13g", direct(x, g)))
 }

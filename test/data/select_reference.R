@@ -1,9 +1,9 @@
-# Prints where R's leaps and step() depart from the subsets of select_fits.csv, which select_reference.py makes:
+# Compares R's leaps and step() with the subsets of select_fits.csv, which select_reference.py makes:
 #
 #     Rscript test/data/select_reference.R test/data
 #
-# Of each set and method the subsets that differ, and the largest relative difference of RSS, AIC and BIC from those of
-# lm(). No part of the tests.
+# Prints, per set and method, the subsets that differ, and the largest relative difference of RSS, AIC and BIC from
+# those of lm(). No part of the tests.
 library(leaps)
 folder <- commandArgs(TRUE)[1]
 fits <- read.csv(file.path(folder, "select_fits.csv"))

@@ -1,4 +1,4 @@
-# states_clusters_reference.R: data with clusters and, of each, covariances robust to them, by R.
+# states_clusters_reference.R: writes data with clusters, and cluster-robust covariances for each by R.
 #
 # Run in test/data, before states_clusters_reference.py:
 #
@@ -10,10 +10,10 @@
 #   grunfeld     AER: investment of 11 firms in 20 years; Grunfeld 1958
 #   fatalities   AER: traffic fatalities of 48 states in 7 years; Stock and Watson 2007
 #   petersen     sandwich: the first 100 firms, of 10 years, of the simulated panel of Petersen 2009
-#   longley      datasets: 16 years, ill-conditioned; clusters are pairs of years. By R it has too few digits.
+#   longley      datasets: 16 years, ill-conditioned; clusters are pairs of years. R's results have too few digits.
 #
-# CR0 and CR1 are sandwich's vcovCL, of types HC0 and HC1. CR3 is clubSandwich's CR3 times (G - 1) / G, and CR3J what
-# R's own lm gives without each cluster.
+# CR0 and CR1 are sandwich's vcovCL, of types HC0 and HC1. CR3 is clubSandwich's CR3 times (G - 1) / G, and CR3J is
+# computed from lm() without each cluster.
 suppressMessages({library(sandwich); library(clubSandwich); library(AER)})
 data("Grunfeld", package = "AER")
 data("Fatalities", package = "AER")
@@ -46,7 +46,7 @@ for (name in names(frames)) {
     both <- list(cluster, frame[[4]])
     entries(name, "CR0", "1", vcovCL(m, cluster, type = "HC0", cadjust = FALSE))
     entries(name, "CR1", "1", vcovCL(m, cluster, type = "HC1"))
-    # of two ways sandwich's vcovCL takes each row as a cluster of both
+    # with two keys, sandwich's vcovCL takes each row as a cluster of both
     entries(name, "CR1", "1+2", vcovCL(m, both[[1]], type = "HC1") + vcovCL(m, both[[2]], type = "HC1") -
             vcovCL(m, interaction(both, drop = TRUE), type = "HC1"))
     g <- length(unique(cluster))

@@ -114,7 +114,7 @@ def weight(seed, key, r, weights):
 
 
 class Wild:
-    """Of one coefficient; arrays of rows x replicates"""
+    """The bootstrap of one coefficient; arrays are rows x replicates"""
 
     def __init__(self, rows, intercept, term, reps, weights, seed):
         self.x = np.array(design(rows, intercept))

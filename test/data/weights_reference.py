@@ -137,7 +137,7 @@ def logistic(eta):
 
 
 def half_deviance(etas, ys, ws):
-    """What Newton's method minimises: sum w (log(1 + exp(eta)) - y eta)"""
+    """Returns the function that Newton's method minimises: sum w (log(1 + exp(eta)) - y eta)"""
     return mpmath.fsum(w * (mpmath.log1p(mpmath.exp(-abs(e))) + max(e, 0) - y * e) for e, y, w in zip(etas, ys, ws))
 
 
@@ -342,7 +342,7 @@ def linear_cases():
     fractions = [round(0.1 + (i * 37 % 60) / 7, 3) for i in range(60)]
     yield Case("some weights of 1", "ols",
                [(y, x, {"weight": 1 if i % 2 else w}) for i, ((y, x), w) in enumerate(zip(rows, fractions))])
-    # what rows of weight 0 hold is no matter, however far out
+    # rows of weight 0 may have any values, however far out
     for name, intercept in ("zeros", True), ("zeros, no intercept", False):
         yield Case(name, "ols", [(-1e9 if i % 3 == 0 else y, (1e9, -7, 1e5) if i % 3 == 0 else x,
                                   {"weight": 0 if i % 3 == 0 else w})
