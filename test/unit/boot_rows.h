@@ -28,10 +28,7 @@ boot_random(uint64_t *state)
 	return (double) (int64_t) *state * 0x1p-63;
 }
 
-/*
- * Makes random rows whose coefficients fit nothing, as a pass needs no fit. Keys occur up to three times, also
- * negative.
- */
+/* Makes random rows, with coefficients that fit nothing, as a pass needs no fit. Each key occurs twice, from -7 on. */
 static inline BootRows
 boot_rows_make(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
 {

@@ -44,7 +44,7 @@ wall_ms(int nrepeats, Before before, Work work)
 	return median(times_ms, nrepeats);
 }
 
-/* Opens the first of the names that exists in the first folder that has any of them; ':' separates both lists. */
+/* Opens the first library that loads, trying all names in each folder; ':' separates both lists. */
 static void *
 open_library(const char *folders, const char *names)
 {
@@ -154,7 +154,7 @@ bench_peers(const Peers *peers, const Gram *gram)
 	free(full);
 }
 
-/* Prints the times of the launches; the matrix is on the device before. */
+/* Prints the times of the launches, without those of copying the matrix to the device. */
 static void
 bench_phases(const Gram *gram)
 {

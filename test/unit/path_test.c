@@ -316,7 +316,7 @@ refuses_sum(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST])
 	return !gr_quick_append(quick, column, a[0][0] + 2 * a[0][1] + a[1][1], 1e-7) && quick->n == n;
 }
 
-/* Checks the factor in float8 against one in double-double. */
+/* Checks the factor in float8, also after rows were dropped, by the residual of a solve. */
 static void
 check_quick(int n)
 {

@@ -173,7 +173,7 @@ is_whole(const GrProjectionCache *cache)
 		(cache->nbuckets <= GR_NBUCKETS_MIN || cache->nbuckets <= GR_BUCKETS_MAX * nlisted);
 }
 
-/* Returns the memory of n projections that keep nothing, without the first one's. */
+/* Returns the memory of all projections but the first, without what they keep, and of the buckets. */
 static inline size_t
 own_nbytes(const GrProjectionCache *cache)
 {
