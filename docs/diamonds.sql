@@ -3,7 +3,7 @@
 --
 --     psql -d mine -f docs/diamonds.sql
 \set QUIET on
--- from the worst to the best
+-- ordered from the worst to the best
 CREATE TYPE cut AS ENUM ('Fair', 'Good', 'Very Good', 'Premium', 'Ideal');
 CREATE TYPE clarity AS ENUM ('I1', 'SI2', 'SI1', 'VS2', 'VS1', 'VVS2', 'VVS1', 'IF');
 CREATE TABLE diamonds (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, carat float8, cut cut, color text,

@@ -22,7 +22,7 @@ COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all 
 -- Kept rows
 --
 
--- The sets of all databases and roles; for superusers, unless they grant it to others
+-- Lists the sets of all databases and roles; for superusers, unless they grant it to others
 CREATE FUNCTION gpu_kept_all()
     RETURNS TABLE (database text, owner text, name text, state text, query text, rows bigint, bytes bigint,
                    kept_at timestamptz, hits bigint, device text)
@@ -69,7 +69,8 @@ DROP FUNCTION gpu_boot_serial(internal);
 DROP FUNCTION gpu_boot_deserial(bytea, internal);
 DROP FUNCTION gpu_boot_final(internal);
 
--- What fits and bootstraps run over their query, once a pass: the sums of a request, of all rows or of each cluster's
+-- The aggregate that fits and bootstraps run over their query in each pass: the sums of a request, over all rows or per
+-- cluster
 CREATE FUNCTION gpu_request_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_request_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION gpu_request_support(internal) FROM PUBLIC;

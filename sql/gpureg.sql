@@ -80,7 +80,7 @@ CREATE FUNCTION gpu_anova(m0 gpu_model, m1 gpu_model)
 CREATE FUNCTION gpu_summary(model gpu_model) RETURNS text
     AS 'MODULE_PATHNAME', 'gr_summary' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
--- terms NULL: all but the intercept
+-- terms NULL: all terms except the intercept
 CREATE FUNCTION gpu_wald(model gpu_model, terms text[] DEFAULT NULL)
     RETURNS TABLE (statistic float8, df1 int, df2 float8, p_value float8, test text)
     AS 'MODULE_PATHNAME', 'gr_wald' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
@@ -90,13 +90,13 @@ CREATE FUNCTION gpu_vif(stats gpu_ols_stats) RETURNS TABLE (term text, vif float
 CREATE FUNCTION gpu_vif(model gpu_model) RETURNS TABLE (term text, vif float8)
     AS 'MODULE_PATHNAME', 'gr_vif_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 
--- Numbers, booleans and arrays of them in the order of the model's terms; or one row or jsonb object by their names.
+-- Takes numbers, booleans and arrays of them in the order of the model's terms; or a row or a jsonb object by name.
 CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- kind: 'confidence' or 'prediction'; what follows conf_level is as in gpu_predict
+-- kind: 'confidence' or 'prediction'; the values after conf_level are those of gpu_predict
 CREATE FUNCTION gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC x "any",
                                      OUT fit float8, OUT std_error float8, OUT lower float8, OUT upper float8)
     AS 'MODULE_PATHNAME', 'gr_predict_interval' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -109,7 +109,7 @@ CREATE FUNCTION gpu_leverage(model gpu_model, VARIADIC x "any") RETURNS float8
 CREATE FUNCTION gpu_leverage(model gpu_model) RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_leverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- A row a column of the query that the model is made of, or a level of it but the first; weights and offsets name
+-- Returns a row per query column that the model uses, or per level of it except the first; weights and offsets name
 -- columns of the query.
 CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAULT 0.95, weights text DEFAULT NULL,
                             offsets text DEFAULT NULL)
@@ -121,11 +121,11 @@ CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAU
 -- Linear regression
 --
 
--- The planner turns calls over arrays that array_agg makes into aggregates.
+-- The planner calls this to turn calls over array_agg's arrays into aggregates.
 CREATE FUNCTION gpu_array_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_array_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Where it computes depends on a setting, and it records what gpu_last_run() shows.
+-- The device depends on a setting, and the call is recorded for gpu_last_run().
 CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
     SUPPORT gpu_array_support;
@@ -136,7 +136,8 @@ CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT t
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
--- Of functions that the planner meets where an aggregate could be a custom scan: it loads the library.
+-- Support function of functions that the planner finds wherever a custom scan could replace an aggregate: it loads the
+-- library.
 CREATE FUNCTION gpu_scan_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_scan_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- only the planner calls these two functions, and it needs no EXECUTE right
@@ -176,8 +177,8 @@ CREATE AGGREGATE gpu_ols_agg(y boolean, VARIADIC x float8[]) (
     PARALLEL = SAFE
 );
 
--- With x as one array, here and below: for views over window calls, which PostgreSQL writes out without VARIADIC, so
--- that a view over gpu_ols_agg() OVER () can be dumped but not restored.
+-- Forms with x as one array, here and below, are for views over window calls: PostgreSQL writes these without VARIADIC,
+-- so that a view over gpu_ols_agg() OVER () can be dumped but not restored.
 CREATE AGGREGATE gpu_ols_array_agg(y float8, x float8[]) (
     SFUNC = gpu_ols_stats_accum,
     STYPE = gpu_ols_stats,
@@ -238,7 +239,7 @@ CREATE AGGREGATE gpu_ols_stats_array_agg(y boolean, x float8[]) (
     PARALLEL = SAFE
 );
 
--- The same with weights
+-- Weighted linear regression
 CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
     SUPPORT gpu_scan_support;
@@ -336,8 +337,8 @@ CREATE AGGREGATE gpu_ols_rollup(stats gpu_ols_stats) (
     PARALLEL = SAFE
 );
 
--- What the query forms run over their query to bring its rows to a device; see ring.h. The result: rows left out for a
--- NULL.
+-- The aggregate that query forms run over their query to bring its rows to a device; see ring.h. Returns the number of
+-- rows left out for a NULL.
 CREATE FUNCTION gpu_ingest_pass_accum(bigint, ring bytea, names text[], VARIADIC "any") RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_ingest_pass_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
 CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
@@ -348,7 +349,7 @@ CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
     PARALLEL = SAFE
 );
 
--- What gpu_ols_fit runs over its query where that is done in parallel workers.
+-- The aggregate that gpu_ols_fit runs over its query in parallel workers.
 CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, request gpu_ols_stats, names text[], widths int[],
                                    VARIADIC "any") RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
@@ -360,9 +361,9 @@ CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[],
     PARALLEL = SAFE
 );
 
--- What the query forms run over their query where features are made of its columns by a formula, or of categories:
--- first the levels of factors, and then around each row its features. An enum's labels are what its levels are called,
--- and can be changed.
+-- Functions that query forms run over their query if a formula or categories make features of its columns: first an
+-- aggregate of the levels of factors, then a function that makes each row's features. Stable, as levels of an enum are
+-- its labels, which can be renamed.
 CREATE FUNCTION gpu_levels_accum(internal, names text[], VARIADIC "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_levels_accum' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_levels_combine(internal, internal) RETURNS internal
@@ -387,10 +388,10 @@ CREATE AGGREGATE gpu_levels_pass(names text[], VARIADIC "any") (
 CREATE FUNCTION gpu_design_row(design text, pairs boolean, VARIADIC "any") RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 
--- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over
--- typed arguments, which need nothing but these and a state that has a text: gpu_ols_array_pass and
--- gpu_logreg_array_pass. What makes an array of a query's features for them is a function of its own, which knows the
--- columns' types and names as any function does.
+-- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run
+-- gpu_ols_array_pass and gpu_logreg_array_pass: aggregates over typed arguments, which depend on nothing else, with a
+-- state that has a text. A function of its own makes an array of a query's features for them, as it knows the columns'
+-- types and names.
 CREATE FUNCTION gpu_features_pass(names text[], is_binary boolean, roles int, VARIADIC "any") RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_features_pass' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE AGGREGATE gpu_ols_array_pass(y float8, x float8[]) (
@@ -410,8 +411,8 @@ CREATE AGGREGATE gpu_wls_array_pass(y float8, x float8[]) (
     PARALLEL = SAFE
 );
 
--- gpu_ols(array_agg(v), array_agg(y)) as the planner writes it, for arrays v; where v is ARRAY[x1, ..], or a number x,
--- it is gpu_ols_array_pass
+-- gpu_ols(array_agg(v), array_agg(y)) as the planner rewrites it for arrays v; for ARRAY[x1, ..], or a number x, it
+-- uses gpu_ols_array_pass
 CREATE FUNCTION gpu_ols_vector_accum(gpu_ols_stats, y float8, x float8[]) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_vector_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
@@ -434,7 +435,7 @@ CREATE FUNCTION gpu_ols_named(stats gpu_ols_stats, names text[]) RETURNS gpu_ols
 CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
     AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Covariances robust to clusters, from one state a cluster; CR1 if vcov isn't given. features and response as in
+-- Cluster-robust covariances from one state per cluster; CR1 if vcov isn't given. features and response are those of
 -- gpu_ols_solve
 CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
@@ -483,7 +484,7 @@ CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept b
 CREATE FUNCTION gpu_ols_two_way(one gpu_model, other gpu_model, "both" gpu_model) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_two_way' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
--- The wild cluster bootstrap of one coefficient, from one state a cluster
+-- The wild cluster bootstrap of one coefficient, from one state per cluster
 CREATE TYPE gpu_wild_boot AS (
     term text, estimate float8, std_error float8, statistic float8, p_value float8, conf_low float8, conf_high float8,
     reps int, clusters bigint
@@ -563,7 +564,7 @@ CREATE FUNCTION gpu_iv_tests(stats gpu_ols_stats, endogenous "any", instruments 
     RETURNS TABLE (test text, df1 int, df2 bigint, statistic float8, p_value float8)
     AS 'MODULE_PATHNAME', 'gr_iv_tests' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 3;
 
--- A row a size; criterion: bic, aic, cp, adjr2; method: best, forward, backward
+-- Returns a row per size; criterion: bic, aic, cp, adjr2; method: best, forward, backward
 CREATE FUNCTION gpu_ols_select(stats gpu_ols_stats, criterion text DEFAULT 'bic', method text DEFAULT 'best',
                                intercept boolean DEFAULT true, features "any" DEFAULT NULL,
                                response "any" DEFAULT NULL, max_size int DEFAULT NULL)
@@ -571,17 +572,17 @@ CREATE FUNCTION gpu_ols_select(stats gpu_ols_stats, criterion text DEFAULT 'bic'
                    cp float8, aic float8, bic float8, best boolean)
     AS 'MODULE_PATHNAME', 'gr_ols_select' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10;
 
--- A row a window of that many rows of an ordered query, and after each step
+-- Returns a row per window of width rows of an ordered query, one window every step rows
 CREATE FUNCTION gpu_ols_rolling(query text, width int, step int DEFAULT 1, intercept boolean DEFAULT true)
     RETURNS TABLE (row_number bigint, n bigint, n_skipped bigint, coef float8[], std_error float8[], sigma float8,
                    r_squared float8)
     AS 'MODULE_PATHNAME', 'gr_ols_rolling' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
 --
--- Elastic nets from such states
+-- Elastic nets from states
 --
 
--- positive: a boolean, or an array of them, one a feature
+-- positive: a boolean, or an array of one per feature
 CREATE FUNCTION gpu_enet_path(stats gpu_ols_stats, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
                               lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
                               penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
@@ -595,7 +596,7 @@ CREATE FUNCTION gpu_enet_model(stats gpu_ols_stats, lambda float8, alpha float8 
                                features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_enet_stats_model' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 
--- A cross-validation of them, from a state a fold; what cv.glmnet says of each lambda
+-- A cross-validation of elastic nets, from a state per fold: cv.glmnet's results for each lambda
 CREATE TYPE gpu_enet_cv AS (
     lambda float8[],
     mean float8[],
@@ -634,7 +635,7 @@ CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8) (
     FINALFUNC_MODIFY = READ_ONLY,
     PARALLEL = SAFE
 );
--- aggregates have no defaults: NULL stands for what may be left out of gpu_enet_path
+-- aggregates have no defaults: pass NULL for gpu_enet_path's optional arguments
 CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8, nlambda int, lambda float8[],
                                  lambda_min_ratio float8, penalty_factor float8[], positive "any",
                                  intercept boolean, standardize boolean, features "any", response "any") (
@@ -645,9 +646,9 @@ CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8, nlambda int,
     PARALLEL = SAFE
 );
 
--- Over a query or kept rows, as gpu_ols_fit and gpu_logreg_fit. Without lambda: the one that a cross-validation
--- chooses, '1se' or 'min', of the folds that the column named fold tells apart, or of so many that a row's values come
--- to. family: 'gaussian' or 'binomial'
+-- Fits over a query or kept rows, like gpu_ols_fit and gpu_logreg_fit. Without lambda a cross-validation chooses it
+-- ('1se' or 'min'): by the folds in the column fold, or by as many as folds says, drawn by the rows' values. family:
+-- 'gaussian' or 'binomial'
 CREATE FUNCTION gpu_enet_fit(query text DEFAULT NULL, lambda float8 DEFAULT NULL, alpha float8 DEFAULT 1,
                              folds int DEFAULT 10, fold text DEFAULT NULL, choose text DEFAULT '1se',
                              penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
@@ -673,7 +674,7 @@ CREATE FUNCTION gpu_enet_path(query text DEFAULT NULL, alpha float8 DEFAULT 1, n
                               frequencies text DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (lambda float8, df int, dev_ratio float8, coef float8[])
     AS 'MODULE_PATHNAME', 'gr_enet_query_path' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100;
--- stable: the label of an enum can be renamed
+-- stable: an enum's label can be renamed
 CREATE FUNCTION gpu_enet_fold(folds int, VARIADIC "any") RETURNS int
     AS 'MODULE_PATHNAME', 'gr_enet_fold' LANGUAGE C STABLE PARALLEL SAFE;
 
@@ -801,7 +802,7 @@ CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
     PARALLEL = SAFE
 );
 
--- The same of any family and link
+-- The step of any family and link
 CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y float8,
                                    VARIADIC x float8[])
     RETURNS gpu_logreg_step
@@ -853,7 +854,7 @@ CREATE AGGREGATE gpu_glm_step_array_agg(family text, link text, beta float8[], y
     PARALLEL = SAFE
 );
 
--- What gpu_logreg_fit runs over a remote query, once a pass.
+-- The aggregate that gpu_logreg_fit runs over a remote query in each pass
 CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x float8[]) (
     SFUNC = gpu_logreg_array_pass_accum,
     STYPE = gpu_logreg_step,
@@ -864,7 +865,8 @@ CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x floa
     PARALLEL = SAFE
 );
 
--- What fits and bootstraps run over their query, once a pass: the sums of a request, of all rows or of each cluster's
+-- The aggregate that fits and bootstraps run over their query in each pass: the sums of a request, over all rows or per
+-- cluster
 CREATE FUNCTION gpu_request_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_request_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION gpu_request_support(internal) FROM PUBLIC;
@@ -892,15 +894,15 @@ CREATE AGGREGATE gpu_request_pass(request bytea, names text[], widths int[], VAR
     PARALLEL = SAFE
 );
 
--- The keys of rows, by which replicates are drawn and clusters told apart
+-- Returns the keys of rows, by which replicates are drawn and clusters are told apart
 CREATE FUNCTION gpu_boot_key("any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_boot_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION gpu_cluster_key("any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_cluster_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query, or
--- of the kept rows.
+-- The Poisson bootstrap: returns a row per term, or per replicate and term. key or clusters names a column of the
+-- query, or of the kept rows.
 CREATE FUNCTION gpu_ols_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL,
                              seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                              weights text DEFAULT NULL, clusters text DEFAULT NULL,
@@ -928,7 +930,7 @@ CREATE FUNCTION gpu_logreg_boot_replicates(
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
 
--- A row a term: t, and how often it is as large where the signs of residuals are drawn
+-- Returns a row per term: t, and how often it is as large when the signs of residuals are drawn at random
 CREATE FUNCTION gpu_ols_permute(query text DEFAULT NULL, reps int DEFAULT 999, key text DEFAULT NULL,
                                 seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                                 weights text DEFAULT NULL, clusters text DEFAULT NULL, kept text DEFAULT NULL,
@@ -936,7 +938,8 @@ CREATE FUNCTION gpu_ols_permute(query text DEFAULT NULL, reps int DEFAULT 999, k
     RETURNS TABLE (term text, estimate float8, statistic float8, p_value float8, reps int)
     AS 'MODULE_PATHNAME', 'gr_ols_permute' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
 
--- Cross-validation: a row a fold, and one for all of them. fold names a column of folds, key one by which they are drawn.
+-- Cross-validation: returns a row per fold, and one for all folds. fold names a column of folds, key a column by which
+-- folds are drawn.
 CREATE FUNCTION gpu_cv_fold(key "any", folds int, seed bigint DEFAULT 0) RETURNS int
     AS 'MODULE_PATHNAME', 'gr_cv_fold' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION gpu_ols_cv(query text DEFAULT NULL, folds int DEFAULT 10, fold text DEFAULT NULL,
@@ -957,7 +960,7 @@ CREATE FUNCTION gpu_logreg_cv(query text DEFAULT NULL, folds int DEFAULT 10, fol
 
 CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
--- one function by two names
+-- two names of one function
 CREATE FUNCTION gpu_glm_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
@@ -995,14 +998,14 @@ CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RE
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
--- A partial state is all rows of a worker's.
+-- A partial state contains all rows of a worker.
 CREATE FUNCTION gpu_logreg_agg_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_kept_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_logreg_agg_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'gr_kept_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION gpu_logreg_agg_deserialize(bytea, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_kept_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- It computes where gpureg.device says, as gpu_logreg does, and in a worker on the CPU.
+-- The final function computes on gpureg.device, like gpu_logreg, and in a worker on the CPU.
 CREATE FUNCTION gpu_logreg_agg_final(internal) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_final' LANGUAGE C STABLE PARALLEL SAFE COST 10000;
 
@@ -1054,7 +1057,7 @@ CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
     PARALLEL = SAFE
 );
 
--- gpu_logreg(array_agg(x), array_agg(y), intercept, l2) as the planner writes it
+-- gpu_logreg(array_agg(x), array_agg(y), intercept, l2) as the planner rewrites it
 CREATE FUNCTION gpu_logreg_rows_accum(internal, y float8, x float8[], intercept boolean, l2 float8) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_rows_accum(internal, y boolean, x float8[], intercept boolean, l2 float8) RETURNS internal
@@ -1111,7 +1114,7 @@ CREATE FUNCTION gpu_qf(p float8, df1 float8, df2 float8, lower_tail boolean DEFA
     AS 'MODULE_PATHNAME', 'gr_qf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --
--- Predictions and what came of them
+-- Scores of predictions
 --
 
 CREATE FUNCTION gpu_auc_accum(internal, score float8, label float8) RETURNS internal
@@ -1191,10 +1194,10 @@ CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint 
     AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE FUNCTION gpu_project_bits(x real[], k int, seed bigint DEFAULT 0) RETURNS bit varying
     AS 'MODULE_PATHNAME', 'gr_project_bits' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
--- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults
--- and sorts named arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and
--- whatever else; those that have it last take seed and density by position alone; and forms with an integer seed keep
--- an integer in third place a seed.
+-- The parser derives a polymorphic result's type from the argument's place in the call, before it fills in defaults and
+-- sorts named arguments. So ids are bigint if none is given; one form has id third, for k, id => NULL::uuid and further
+-- named arguments; forms with id last take seed and density only by position; and forms with an integer seed make an
+-- integer in third place a seed.
 CREATE FUNCTION gpu_project_rows(query text, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS TABLE (id bigint, projection real[])
     AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -1210,11 +1213,12 @@ CREATE FUNCTION gpu_project_rows(query text, k int, int, float8, id anyelement)
 CREATE FUNCTION gpu_project_rows(query text, k int, id anyelement, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS TABLE (id anyelement, projection real[])
     AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE;
--- What gpu_project_rows puts around its query's vectors where that runs in parallel workers: what becomes of a vector,
--- and in which worker.
+-- The function that gpu_project_rows applies to its query's vectors in parallel workers: returns a vector's projection,
+-- dimension and worker.
 CREATE FUNCTION gpu_project_pass(vector real[], k int, seed bigint, density float8) RETURNS bytea
     AS 'MODULE_PATHNAME', 'gr_project_pass' LANGUAGE C VOLATILE PARALLEL SAFE COST 1000;
--- The cost is that of detoasting: less, and the planner would rather have its rows from one process.
+-- Returns the vector instead, for projection in batches. The cost is that of detoasting; with a lower one the planner
+-- would choose one process.
 CREATE FUNCTION gpu_vector_pass(vector real[]) RETURNS bytea
     AS 'MODULE_PATHNAME', 'gr_vector_pass' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 250;
 CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
@@ -1239,8 +1243,8 @@ CREATE FUNCTION gpu_devices()
 -- Kept rows
 --
 
--- What gpu_keep runs over its query in parallel workers: rows go into a ring, and the state is what was learnt of the
--- columns. An enum's labels are what its levels are called, and can be changed.
+-- The aggregate that gpu_keep runs over its query in parallel workers: rows go into a ring, and the state has the
+-- description of the columns, whose levels of an enum are its labels, which can be renamed.
 CREATE FUNCTION gpu_keep_accum(internal, ring bytea, names text[], VARIADIC "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_keep_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_keep_combine(internal, internal) RETURNS internal
@@ -1271,7 +1275,7 @@ CREATE FUNCTION gpu_kept()
                    hits bigint, device text)
     AS 'MODULE_PATHNAME', 'gr_show_kept' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
--- The sets of all databases and roles; for superusers, unless they grant it to others
+-- Lists the sets of all databases and roles; for superusers, unless they grant it to others
 CREATE FUNCTION gpu_kept_all()
     RETURNS TABLE (database text, owner text, name text, state text, query text, rows bigint, bytes bigint,
                    kept_at timestamptz, hits bigint, device text)
@@ -1281,7 +1285,7 @@ REVOKE EXECUTE ON FUNCTION gpu_kept_all() FROM PUBLIC;
 CREATE FUNCTION gpu_forget(name text) RETURNS boolean
     AS 'MODULE_PATHNAME', 'gr_forget' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
--- Predictions for kept rows; id: the value of the column key
+-- Predicts kept rows; id: the value of the column key
 CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (id float8, prediction float8)
     AS 'MODULE_PATHNAME', 'gr_predict_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
@@ -1292,7 +1296,7 @@ CREATE FUNCTION gpu_last_run()
                    total_seconds float8, workers int)
     AS 'MODULE_PATHNAME', 'gr_show_last_run' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 
--- What sessions are at, of the roles whose privileges the caller has; pg_read_all_stats sees all
+-- Shows the progress of sessions of roles whose privileges the caller has; pg_read_all_stats sees all
 CREATE FUNCTION gpu_progress()
     RETURNS TABLE (pid int, function text, rows_read bigint, rows_per_second float8, workers int, passes bigint,
                    iteration int, deviance float8, seconds float8)

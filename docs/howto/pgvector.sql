@@ -18,7 +18,7 @@ CREATE FUNCTION vector_project_bits(v vector, k int, seed bigint DEFAULT 0) RETU
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN gpu_project_bits(v::real[], k, seed);
 
--- what a model predicts of a vector, which are all of its features
+-- the prediction of a model whose features are the vector's elements
 CREATE FUNCTION vector_predict(m gpu_model, v vector) RETURNS float8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN gpu_predict(m, v::real[]);
