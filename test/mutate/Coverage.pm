@@ -34,7 +34,7 @@ sub numbers { return map { /(\d+)-(\d+)/ ? ($1 .. $2) : $_ } split /,/, $_[0] //
 
 sub stamp { return md5_hex(map { slurp($_) } @_) }
 
-# Returns the file's first line if it is of these sources and this test.
+# Returns the seconds in the file's first line if it is of these sources and this test, else undef.
 sub measured
 {
 	my ($file, $stamp) = @_;

@@ -149,7 +149,7 @@ sub take_number
 	return int $n;
 }
 
-# Returns objects without line information, for comparison.
+# Removes debug information from objects, so that they can be compared.
 sub clean_objects
 {
 	my ($place) = @_;

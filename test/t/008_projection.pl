@@ -83,7 +83,7 @@ query(q{
 	CREATE INDEX items_token ON items (((gpu_feature_hash(tags, 32))[5]), id);
 	ANALYZE items;});
 
-# Returns the bytes of values, so that values that differ in a bit differ; a NULL shows as such.
+# Returns an SQL expression of the values' bytes, so that values that differ in a bit differ; a NULL shows as such.
 sub bits
 {
 	my (@expressions) = @_;

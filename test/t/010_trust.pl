@@ -576,7 +576,8 @@ $node->safe_psql('postgres', q{
 		WHERE name LIKE 'mmap.%' AND substring(head FROM 1 FOR 8) = '\x676e69725f757067'::bytea $$;});
 my $rows = q{SELECT y, x FROM a.t, generate_series(1, 20)};
 my $in_ring = 'SET gpureg.debug_ring = on';
-# Runs a script once in the query's own function, in the leader or in a worker; its error is the statement's.
+# Returns SQL that makes a function run $what once in the query, in the leader or in a worker; an error of $what is the
+# statement's.
 sub in_query
 {
 	my ($what, $set) = @_;

@@ -266,7 +266,7 @@ for my $form ('txt', 'bin')
 	results_are_golden($own, "golden_$form", "read as $form");
 }
 
-# Checks that projections and hashes computed on this machine are the golden ones.
+# Writes the golden files anew on this machine, and returns their directory.
 sub written_again
 {
 	my ($node, $db) = @_;
@@ -280,7 +280,7 @@ sub written_again
 my $here = written_again($own, 'again');
 ok(contents("$here/vectors.txt") eq contents("$golden/vectors.txt"), 'the golden vectors again, to the byte');
 
-# Removes states whose sums contain logarithms.
+# Returns a directory's states whose sums contain no logarithm.
 sub sums
 {
 	return join "\n", grep { !/"weights":/ } split /\n/, contents("$_[0]/stats.txt");

@@ -14,7 +14,7 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(open_client say_to hear kill_client close_client ask);
 
-# Opens a connection; returns undef if that fails.
+# Opens a connection, and returns its client, or (undef, error) if that fails.
 sub open_client
 {
 	my ($connstr, $name) = @_;

@@ -107,8 +107,8 @@ sub threads_of
 	return scalar grep { slurp("/proc/$pid/task/$_/comm") !~ /^cuda/ } entries("/proc/$pid/task");
 }
 
-# Returns segments of dynamic shared memory: this server's if it keeps them in files of its own, else all of the
-# machine's.
+# Returns the number of segments of dynamic shared memory: this server's if it keeps them in files of its own, else all
+# of the machine's.
 sub segments
 {
 	my ($run) = @_;
@@ -117,8 +117,8 @@ sub segments
 	  $run->{posix} ? entries('/dev/shm') : ();
 }
 
-# Returns the segments of a server that has just started and was asked for the service: from PostgreSQL 17 on the memory
-# that sessions share with the service, and the registry of that memory, are such segments, too.
+# Returns how many segments a server has that has just started and was asked for the service: from PostgreSQL 17 on the
+# memory that sessions share with the service, and the registry of that memory, are such segments, too.
 sub segments_of_server
 {
 	my ($run) = @_;
@@ -451,7 +451,7 @@ sub await_restart
 	nothing_left($run, $name, undef, $kind->{session});
 }
 
-# Stops the session, so that its workers fill the ring, and wait.
+# Stops the session, so that its workers fill the ring, then terminates it; returns how many workers waited.
 sub fill_ring
 {
 	my ($run, $pid) = @_;
@@ -617,7 +617,7 @@ sub moments_end
 	$run->{tell}->("service: $run->{kilobytes} kB became $kilobytes, $threads threads") if defined $pid;
 }
 
-# Returns a line of figures in ms for each way, and one for each of the worst moments.
+# Returns lines: a heading, figures in ms for each way, and the worst moments.
 sub moments_report
 {
 	my ($run, $nworst) = @_;

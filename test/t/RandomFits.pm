@@ -532,8 +532,8 @@ sub can_be_scaled
 	  && $within->($expected[3], 1, $scale->{deviances});
 }
 
-# True if the deviance is rounding error, of the null deviance behind it in the text, or of counts and classes, whose
-# deviances have no unit.
+# True if the deviance is rounding error, relative to the null deviance behind it in the text, or absolutely for counts
+# and classes, whose deviances have no unit.
 sub is_perfect
 {
 	my ($problem, $deviances) = @_;

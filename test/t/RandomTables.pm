@@ -251,7 +251,8 @@ sub insert_sql
 	return "INSERT INTO $into ($names) SELECT $values FROM generate_series($from, $to) i;\n";
 }
 
-# Returns a row's class, one of ten: another session's rows are of other classes than one's own.
+# Returns an SQL condition for rows of the given classes, of ten: another session's rows are of other classes than one's
+# own.
 sub class_of
 {
 	return 'abs(hashtext(ctid::text)) % 10 IN (' . join(', ', @_) . ')';

@@ -21,8 +21,8 @@ sub odd
 }
 
 
-# Creates rows with everything that a table may hold, states and models of all kinds, and states that no final function
-# has seen.
+# Returns SQL for rows with everything that a table may hold, states and models of all kinds, and states that no final
+# function has seen.
 sub values_setup
 {
 	return <<'SQL';
