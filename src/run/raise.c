@@ -21,7 +21,7 @@ static ErrorData *pending_error;
 /*
  * Handles interrupts as CHECK_FOR_INTERRUPTS() does, all of them, but jumps nowhere: an error is kept, and raised when
  * the compute layer has returned. (A termination does not return. The frames it leaves own nothing outside the
- * process.)
+ * process.) Called where InterruptPending is set.
  */
 static bool
 cancel_pending(void *arg)
@@ -46,7 +46,7 @@ cancel_pending(void *arg)
 	return pending_error != NULL;
 }
 
-const GrHost gr_host = {.canceled = cancel_pending,.arg = NULL};
+const GrHost gr_host = {.canceled = cancel_pending,.pending = &InterruptPending};
 
 const char *
 gr_column_name(int64 column, GrRowShape shape, const char *const *names)

@@ -75,7 +75,7 @@ check_contract(GrSession *session)
 	BootRows	made = boot_rows_make(1000, 3, 32, 0, GR_GAUSSIAN, false);
 	double	   *sums = (double *) calloc(gr_boot_nsums(&made.pass), sizeof(double));
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {stop, &stopper, NULL};
 	GrSink	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = send_rows(session, &made, &rows, &err);

@@ -163,7 +163,7 @@ check_polling(void)
 {
 	BootRows	made = boot_rows_make(3000, 5, 200, 0, GR_GAUSSIAN, false);
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	double	   *sums = calloc(gr_boot_nsums(&made.pass), sizeof(double));
 	void	   *scratch = malloc(gr_boot_scratch_nbytes(&made.pass));
 

@@ -128,7 +128,7 @@ check_contract(GrSession *session)
 {
 	Problem		problem = problem_make(1000, 3, 1, false);
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {stop, &stopper, NULL};
 	GrSink	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = send_rows(session, &problem, &rows, &err);

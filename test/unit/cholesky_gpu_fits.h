@@ -501,7 +501,7 @@ check_cancel(GrSession *session, const Gram *gram)
 {
 	const GrSolver solver = {gpu->solver, session, 0, 1};
 	Stopper		stopper = {0, INT_MAX};
-	const GrHost host = {stop, &stopper};
+	const GrHost host = {stop, &stopper, NULL};
 	Fit			fit = fit_ols(gram, true, &solver, &host);
 	int			npolls = stopper.asked;
 	bool		heard = fit.ok && npolls > 4 * (gram->p / CHOLESKY_TILE);

@@ -103,7 +103,7 @@ check_contract(GrSession *session)
 	ClusterRows made = cluster_rows_make(100000, 3, 50, GR_GAUSSIAN, false);
 	double	   *sums = (double *) calloc(gr_clusters_nsums(3), sizeof(double));
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {stop, &stopper, NULL};
 	GrSink	   *sink = NULL;
 	GrError		err = {};
 	bool		ok = send_rows(session, &made, 0, &sink, &err);

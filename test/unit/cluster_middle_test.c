@@ -161,7 +161,7 @@ test_parts(void)
 	double		other[GR_CLUSTERS_HEAD + 12];
 	double		scratch;
 	Stopper		stopper = {0, 2};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrRowShape	shape = made.pass.scores.shape;
 
 	check(gr_request_is_whole(request) && gr_request_nsums(request) == GR_CLUSTERS_HEAD + 12 &&

@@ -263,7 +263,7 @@ check_contract(GrSession *session)
 	GrRowRules	rules = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0};
 	double	   *rows = sample_rows(sample, 1000000);
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {stop, &stopper, NULL};
 	Pair		pair;
 
 	pair_begin(&pair, session, d, rules, rows, 1000000);

@@ -646,7 +646,7 @@ test_contract(void)
 	GrSink	   *kept = keep(gr_plain_shape(d->ncolumns - 1), rows, 100000);
 	GrSink	   *derived = NULL;
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrSinkOptions options = {.memory_limit = 100000};
 	GrDeriveCounts counts;
 	GrError		err = {0};

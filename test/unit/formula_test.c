@@ -280,7 +280,7 @@ static void
 test_cancel(void)
 {
 	Stopper		stopper = {.stop_at = 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	static char text[70000];
 	size_t		n = 0;
 	GrFormula	formula = {.intercept = true};

@@ -412,7 +412,7 @@ check_cancel(GrSession *session)
 	Data		data = random_data(1000, 5);
 	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {stop, &stopper, NULL};
 	GrSink	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = gpu->sink->begin(session, &options, &rows, &err) &&

@@ -648,7 +648,7 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 	GrSinkOptions options = {.shape = gr_plain_shape(p),.kind = GR_SINK_KEEP};
 	GrSink	   *kept;
 	Stopper		stopper = {.stop_at = INT_MAX};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	int			nasked;
 	int			nwrong = 0;
 	GrError		err = {0};

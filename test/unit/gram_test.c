@@ -260,7 +260,7 @@ test_polls(bool single)
 	double	   *rows = random_rows(nrows, p + 2, 0);	/* enough bytes for either kind */
 	double	   *sums[2] = {malloc(2 * n * sizeof(double)), malloc(2 * n * sizeof(double))};
 	Stopper		stopper = {.stop_at = INT_MAX};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	int			nasked = 0;
 	int			nwrong = 0;
 

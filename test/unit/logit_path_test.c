@@ -247,7 +247,7 @@ check_refused(void)
 	GrLogitPath path;
 	GrError		err = {0};
 	Stopper		stopper = {.stop_at = 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 
 	make_problem(3, 60, 0, 0, 1);
 	options = options_of(1);

@@ -373,7 +373,7 @@ test_failures(void)
 	for (;; npolls++)
 	{
 		int			left = npolls;
-		GrHost		host = {counted, &left};
+		GrHost		host = {.canceled = counted,.arg = &left};
 
 		run = run_in_parts(&data, &options, 1, &host);
 		run_free(&run);

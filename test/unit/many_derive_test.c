@@ -252,7 +252,7 @@ test_failures(int nparts)
 	for (int at = 0; at <= nparts; at++)
 	{
 		Stopping	s = {.stop_at = at > 0 ? 0 : nparts > 1 ? 2 : 1};
-		GrHost		host = {stopping, &s};
+		GrHost		host = {.canceled = stopping,.arg = &s};
 		GrError		err = {0};
 		GrDeriveCounts counts;
 		GrSink	   *derived = NULL;
@@ -283,7 +283,7 @@ test_termination(int nparts, bool derived_first)
 	static GrSink *derived;
 	static GrDeriveCounts counts;
 	static Stopping s;
-	GrHost		host = {stopping, &s};
+	GrHost		host = {.canceled = stopping,.arg = &s};
 	GrSinkOptions options = {0};
 	GrDerivation *d = any_derivation();
 	GrError		err = {0};

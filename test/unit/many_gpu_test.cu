@@ -302,7 +302,7 @@ test_stops(const char *name, const GrSinkOps *ops, GrSession *session, const Dat
 		false, GR_MEASURE_STEP, 0.0, false, NULL};
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass.kind, p));
 	Stopper		stopper = {0, 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {stop, &stopper, NULL};
 	GrSinkOptions options = {};
 	Sink		many = {};
 	GrError		err = {};

@@ -616,7 +616,7 @@ test_polls(void)
 		.nterms = m,.aliased = aliased,.coef = coef,.inverse = inverse,.tolerance = GR_ALIAS_TOLERANCE
 	};
 	Stopper		stopper = {.stop_at = INT_MAX};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrError		err = {0};
 	int			nasked;
 	int			nwrong = 0;
@@ -684,7 +684,7 @@ times_asked(int p, double shift, bool moved)
 	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.intercept = true,.moves = moved ? &moves : NULL};
 	GrGram		gram = {.hi = hi,.lo = hi + n,.shift = shifts,.nfeatures = p,.nobs = 2000};
 	Stopper		stopper = {.stop_at = INT_MAX};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrError		err = {0};
 
 	for (int64_t i = 0; i <= m; i++)
@@ -718,7 +718,7 @@ test_polls_beside(void)
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(3));
 	GrNormalFit fit = {.nterms = 3,.aliased = aliased,.coef = coef,.tolerance = GR_ALIAS_TOLERANCE};
 	Stopper		stopper = {.stop_at = 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrPoll		poll = {.host = &host,.work = GR_POLL_WORK - 1};
 	GrError		err = {0};
 

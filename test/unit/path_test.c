@@ -209,7 +209,7 @@ check_work(void)
 		GrPathOptions options = {.alpha = cases[c].alpha,.intercept = true,.standardize = true};
 		void	   *workspace = make_workspace(cases[c].p, true);
 		Stopper		stopper = {.stop_at = 1000000};
-		GrHost		host = {stop, &stopper};
+		GrHost		host = {.canceled = stop,.arg = &stopper};
 		double		lambda[30];
 		double		coef[MAX_P + 1];
 		int			n = COUNT(lambda);
@@ -627,7 +627,7 @@ check_cancel(void)
 	GrPathOptions options = {.alpha = 0.5,.intercept = true,.standardize = true};
 	void	   *workspace = make_workspace(40, true);
 	Stopper		stopper = {.stop_at = 1};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	double		coef[MAX_P + 1];
 	GrPath		path;
 	GrPathPoint point;

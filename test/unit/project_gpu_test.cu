@@ -611,7 +611,7 @@ check_limits(GrSession *session, int64_t dim)
 	for (int polls = 0; polls < 3; polls++)
 	{
 		Stopper		stopper = {0, polls + 1};
-		GrHost		host = {stop, &stopper};
+		GrHost		host = {stop, &stopper, NULL};
 
 		err = GrError();
 		(void) gr_draw_init(&draw, 1000, 3, 0.01, &err);

@@ -609,7 +609,7 @@ test_polls(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limi
 	double	   *val = malloc((size_t) dim * sizeof(double));
 	int64_t		n = find_nonzeros(x, dim, idx, val);
 	Stopper		stopper = {.stop_at = INT_MAX};
-	GrHost		host = {stop, &stopper};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrError		err = {0};
 	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 	bool		done = sparse ? gr_projection_apply_sparse(projection, idx, val, n, y, &host, &err) :
@@ -644,7 +644,7 @@ test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t lim
 	while (good && !done)
 	{
 		Stopper		stopper = {.stop_at = ncanceled + 1};
-		GrHost		host = {stop, &stopper};
+		GrHost		host = {.canceled = stop,.arg = &stopper};
 		GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 
 		done = sparse ? gr_projection_apply_sparse(projection, idx, val, n, y, &host, &err) :

@@ -395,7 +395,7 @@ test_together(int nparts)
 	double		sums[16];
 	GrPass		pass = stub_pass_of(beta, &shift);
 	Asked		a = {.caller = pthread_self()};
-	GrHost		host = {asked, &a};
+	GrHost		host = {.canceled = asked,.arg = &a};
 	GrError		err = {0};
 	GrTimes		times;
 	bool		ok = true;
@@ -449,7 +449,7 @@ test_cancel(int nparts)
 	for (int at = 1; at <= 5; at++)
 	{
 		Asked		a = {.caller = pthread_self(),.stop_at = at};
-		GrHost		host = {asked, &a};
+		GrHost		host = {.canceled = asked,.arg = &a};
 		GrError		err = {0};
 
 		gr_pass_clear(pass.kind, 1, sums);
@@ -475,7 +475,7 @@ test_termination(int nparts)
 	double	   *sums = calloc(16, sizeof(double));
 	GrPass		pass = stub_pass_of(beta, &shift);
 	Asked		a = {.caller = pthread_self()};
-	GrHost		host = {asked, &a};
+	GrHost		host = {.canceled = asked,.arg = &a};
 	GrRequest  *request;
 	GrError		err = {0};
 

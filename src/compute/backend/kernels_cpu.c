@@ -1,6 +1,6 @@
 /*
- * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, what the passes of glm.h do
- * to rows, and random projection of a vector and of a batch.
+ * kernels_cpu.c: the CPU's kernels: the Gram matrix in double-double, what the passes of glm.h do to rows, and random
+ * projection of a vector and of a batch.
  *
  * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double and the projection give the
  * same bits on all, since they do the same IEEE operations in the same order for each entry.
@@ -17,10 +17,7 @@
 #include "compute/linalg/gram_shift.h"
 #include "compute/project/project_cpu.h"
 
-/* rows of one kernel call; see kernels_cpu.h on why it is bounded */
-#define CHUNK_NROWS 64
-#define MAX_LANES 8
-#define DOT_LANES 8
+#define MAX_LANES GR_GRAM_LANES_MAX
 
 typedef struct Version
 {
@@ -34,9 +31,6 @@ typedef struct Version
 	void		(*kernel_weighted) (double *restrict hi, double *restrict lo, const double *restrict panels,
 									const double *restrict whi, const double *restrict wlo, int nrows, int first,
 									int end, double opaque_one);
-	void		(*dot) (GrDDConstVector a, GrDDConstVector b, int64_t n, GrDDVector s, double *magnitudes);
-	GrDD		(*minus_products) (GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n,
-								   double *magnitude);
 	void		(*merge) (double *restrict hi, double *restrict lo, const double *restrict hi2,
 						  const double *restrict lo2, int64_t n);
 	const GrStepVersion *step;
@@ -51,26 +45,6 @@ static const Version *
 choose_version(int max_lanes)
 {
 	return SIMD_CHOOSE(version, max_lanes);
-}
-
-/*
- * Short triangles waste the lanes of long vectors: where these are worth two short ones, as on Intel's processors, they
- * pay from a few features on, elsewhere when strips are long.
- */
-int
-gr_gram_lanes(int nfeatures)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-	if (__builtin_cpu_is("intel"))
-		return nfeatures < 4 ? 4 : MAX_LANES;
-#endif
-	return nfeatures < 14 ? 4 : MAX_LANES;
-}
-
-const GrStepVersion *
-gr_step_version(int max_lanes)
-{
-	return choose_version(max_lanes)->step;
 }
 
 GrGather
@@ -122,20 +96,6 @@ gr_gather_vector(double *total, const float *x, const uint32_t *entries, const u
 	}
 }
 
-/* float8 of a chunk's panels, whatever the lanes */
-static size_t
-panels_size(GrRowShape shape)
-{
-	return ((size_t) gr_norder(shape.nfeatures) + MAX_LANES) * CHUNK_NROWS;
-}
-
-size_t
-gr_gram_scratch_nbytes(GrRowShape shape)
-{
-	/* the panels, and for weighted rows two more sets */
-	return (shape.weight ? 3 : 1) * panels_size(shape) * sizeof(double);
-}
-
 bool
 gr_gram_add_polling(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch, int max_lanes,
 					GrPoll *poll)
@@ -145,13 +105,13 @@ gr_gram_add_polling(GrGram *gram, const double *rows, int64_t nrows, GrRowShape 
 	int			stride = gr_row_ncols(shape);
 	int			norder = gr_norder(shape.nfeatures);
 	int			lanes = version->step->lanes;
-	double	   *whi = scratch + panels_size(shape);
-	double	   *wlo = whi + panels_size(shape);
+	double	   *whi = scratch + gr_gram_panels_size(shape);
+	double	   *wlo = whi + gr_gram_panels_size(shape);
 
-	for (int64_t first = 0; first < nrows; first += CHUNK_NROWS)
+	for (int64_t first = 0; first < nrows; first += GR_GRAM_CHUNK_NROWS)
 	{
 		const double *chunk = rows + first * stride;
-		int			n = nrows - first < CHUNK_NROWS ? (int) (nrows - first) : CHUNK_NROWS;
+		int			n = nrows - first < GR_GRAM_CHUNK_NROWS ? (int) (nrows - first) : GR_GRAM_CHUNK_NROWS;
 		int			end;
 
 		version->pack(scratch, chunk, n, norder - 1, stride, gram->shift);
@@ -199,41 +159,6 @@ bool
 gr_shift_exact(const double *shift, const double *rows, int64_t nrows, GrRowShape shape)
 {
 	return gr_shift_exact_lanes(shift, rows, nrows, shape, shape.nfeatures < MAX_LANES ? 4 : MAX_LANES);
-}
-
-GrDD
-gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude, int max_lanes)
-{
-	const Version *version = choose_version(max_lanes);
-	int64_t		whole = n - n % DOT_LANES;
-	GrDD		sum = start;
-
-	*magnitude = fabs(start.hi);
-	if (whole > 0)
-	{
-		double		shi[DOT_LANES];
-		double		slo[DOT_LANES];
-		double		magnitudes[DOT_LANES];
-		GrDD		lanes[DOT_LANES];
-
-		version->dot(a, b, whole, (GrDDVector) {shi, slo}, magnitudes);
-		for (int l = 0; l < DOT_LANES; l++)
-		{
-			lanes[l] = gr_two_sum(shi[l], slo[l]);
-			*magnitude += magnitudes[l];
-		}
-		for (int half = DOT_LANES / 2; half > 0; half /= 2)
-			for (int l = 0; l < half; l++)
-				lanes[l] = gr_dd_add(lanes[l], lanes[l + half]);
-		sum = gr_dd_sub(sum, lanes[0]);
-	}
-	return version->minus_products(sum, a, b, whole, n, magnitude);
-}
-
-GrDD
-gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude)
-{
-	return gr_dd_minus_dot_lanes(start, a, b, n, magnitude, MAX_LANES);
 }
 
 void
@@ -307,18 +232,4 @@ gr_packed_underflowed(GrDDConstVector triangle, int64_t norder, int64_t row)
 			return true;
 	}
 	return false;
-}
-
-bool
-gr_gram_finite(const double *hi, int nfeatures, int *column)
-{
-	for (int64_t j = 1; j < gr_norder(nfeatures); j++)
-	{
-		if (!isfinite(hi[j * (j + 1) / 2 + j]))
-		{
-			*column = (int) (j - 1);
-			return false;
-		}
-	}
-	return true;
 }

@@ -100,7 +100,7 @@ part_main(void *arg)
 {
 	Part	   *part = arg;
 	ManySink   *many = part->many;
-	const GrHost host = {stopped, many};
+	const GrHost host = {.canceled = stopped,.arg = many};
 	int64_t		ndone = 0;
 
 	(void) pthread_mutex_lock(&many->mutex);
@@ -186,7 +186,7 @@ bool
 gr_many_round(ManySink *many, const GrHost *host, GrError *err)
 {
 	Caller		caller = {many, host};
-	const GrHost polled = {caller_stopped, &caller};
+	const GrHost polled = {.canceled = caller_stopped,.arg = &caller};
 
 	if (!start_threads(many, err))
 		return false;

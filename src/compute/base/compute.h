@@ -10,6 +10,8 @@
 #ifndef GPUREG_COMPUTE_H
 #define GPUREG_COMPUTE_H
 
+#include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,12 +86,15 @@ typedef struct GrHost
 {
 	bool		(*canceled) (void *arg);	/* true: stop soon; it never jumps, but may end the process */
 	void	   *arg;
+	const volatile sig_atomic_t *pending;	/* 0: canceled() has nothing to say, and isn't called; NULL: it may have */
 } GrHost;
 
 static inline bool
 gr_canceled(const GrHost *host)
 {
-	return host != NULL && host->canceled != NULL && host->canceled(host->arg);
+	if (host == NULL || host->canceled == NULL || (host->pending != NULL && *host->pending == 0))
+		return false;
+	return host->canceled(host->arg);
 }
 
 /* Work done since the host was last asked, in units of about a nanosecond. */
@@ -169,7 +174,19 @@ extern void gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, dou
  * True if the sums of squares of all features and the response are finite. Otherwise sets *column to the first column's
  * 0-based position in a row. hi: packed triangle of gr_norder(nfeatures).
  */
-extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);
+static inline bool
+gr_gram_finite(const double *hi, int nfeatures, int *column)
+{
+	for (int64_t j = 1; j < gr_norder(nfeatures); j++)
+	{
+		if (!isfinite(hi[gr_packed(j, j)]))
+		{
+			*column = (int) (j - 1);
+			return false;
+		}
+	}
+	return true;
+}
 
 #ifdef __cplusplus
 }

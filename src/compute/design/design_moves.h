@@ -11,7 +11,7 @@
 
 #include "compute/design/design.h"
 #include "compute/linalg/gram.h"
-#include "compute/linalg/ols_factor.h"
+#include "compute/linalg/term_moves.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -26,14 +26,6 @@
 #define GRADIENT_NROWS_MIN 16
 
 void
-gr_pass_clear(GrPassKind kind, int nfeatures, double *sums)
-{
-	memset(sums, 0, gr_pass_nsums(kind, nfeatures) * sizeof(double));
-	sums[GR_SUM_MIN_MARGIN] = INFINITY;
-	sums[GR_SUM_MIN_RIGHT] = INFINITY;
-}
-
-void
 gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
 {
 	GrDD		deviance = {other[GR_SUM_DEVIANCE_HI], other[GR_SUM_DEVIANCE_LO]};

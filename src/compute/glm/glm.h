@@ -148,7 +148,13 @@ gr_pass_nsums(GrPassKind kind, int nfeatures)
 	}
 }
 
-extern void gr_pass_clear(GrPassKind kind, int nfeatures, double *sums);
+static inline void
+gr_pass_clear(GrPassKind kind, int nfeatures, double *sums)
+{
+	memset(sums, 0, gr_pass_nsums(kind, nfeatures) * sizeof(double));
+	sums[GR_SUM_MIN_MARGIN] = INFINITY;
+	sums[GR_SUM_MIN_RIGHT] = INFINITY;
+}
 
 /* sums += other, of the same pass */
 extern void gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other);

@@ -20,7 +20,7 @@
 /* log2 of a sum of finite responses that is infinite */
 #define LARGEST_EXPONENT 1010
 
-/* Below this a sum of squares has lost its digits in double-double; see gr_ols_choose_scales(). */
+/* Below this a sum of squares has lost its digits in double-double; see ols.c. */
 #define LEAST_SQUARES 2.9e-275
 
 /* Two units that differ by fewer powers of two are as good as one another. */

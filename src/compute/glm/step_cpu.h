@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "compute/base/row.h"
+#include "compute/base/simd.h"
 
 /* Columns of one turn, a multiple of three: with the rows of a wide chunk they stay in the second-level cache. */
 #define GR_HESSIAN_PANEL 384
@@ -78,8 +79,21 @@ typedef struct GrStepVersion
 						  const double *shift, const double *u, const double *v);
 } GrStepVersion;
 
+/* The functions for each target of simd.h */
+extern const GrStepVersion gr_step_plain;
+#if defined(__x86_64__) && defined(__GNUC__)
+extern const GrStepVersion gr_step_avx512;
+extern const GrStepVersion gr_step_avx2;
+#elif defined(__aarch64__) && defined(__GNUC__)
+extern const GrStepVersion gr_step_neon;
+#endif
+
 /* The functions for this processor with at most max_lanes (1, 2, 4 or 8). */
-extern const GrStepVersion *gr_step_version(int max_lanes);
+static inline const GrStepVersion *
+gr_step_version(int max_lanes)
+{
+	return SIMD_CHOOSE(gr_step, max_lanes);
+}
 
 #endif							/* GPUREG_STEP_CPU_H */
 
@@ -624,7 +638,7 @@ NAME(weigh) (double *restrict out, const double *restrict rows, int stride, cons
 	}
 }
 
-static const GrStepVersion NAME(step) = {
+const GrStepVersion NAME(gr_step) = {
 	.lanes = V_LANES,
 	.transpose = NAME(transpose),
 	.finite = NAME(finite),

@@ -8,17 +8,10 @@
 #include <string.h>
 
 #include "compute/base/dd.h"
-#include "compute/linalg/gram_shift.h"
 
 /* A translated and a folded entry's share of the time between two polls; see GrPoll */
 #define TRANSLATE_WORK 20
 #define FOLD_WORK 8
-
-bool
-gr_gram_is_shifted(const GrGram *gram)
-{
-	return gram->shift != NULL && gr_shift_any(gram->shift, gram->nfeatures);
-}
 
 void
 gr_gram_clear(GrGram *gram)

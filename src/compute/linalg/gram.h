@@ -19,6 +19,7 @@
 #include "compute/base/arena.h"
 #include "compute/base/compute.h"
 #include "compute/base/dd_dot.h"
+#include "compute/linalg/gram_shift.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -116,7 +117,11 @@ gr_gram_triangle(const GrGram *gram)
 }
 
 /* True if a column's shift isn't 0. */
-extern bool gr_gram_is_shifted(const GrGram *gram);
+static inline bool
+gr_gram_is_shifted(const GrGram *gram)
+{
+	return gram->shift != NULL && gr_shift_any(gram->shift, gram->nfeatures);
+}
 
 /* Makes gram the sums over no rows, about 0. */
 extern void gr_gram_clear(GrGram *gram);
@@ -179,14 +184,43 @@ extern bool gr_gram_choose_shift(const GrGram *gram, double far, double *shift);
  * that are not finite. scratch has gr_gram_scratch_nbytes(shape) bytes. gr_gram_add() and these are the CPU backend's.
  */
 extern void gr_gram_add(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch);
-extern size_t gr_gram_scratch_nbytes(GrRowShape shape);
+
+/* Rows of one call of the kernel, see kernels_cpu.h on why they are bounded, and the most lanes of its vectors */
+#define GR_GRAM_CHUNK_NROWS 64
+#define GR_GRAM_LANES_MAX 8
+
+/* float8 of the panels of a chunk of rows, whatever the lanes */
+static inline size_t
+gr_gram_panels_size(GrRowShape shape)
+{
+	return ((size_t) gr_norder(shape.nfeatures) + GR_GRAM_LANES_MAX) * GR_GRAM_CHUNK_NROWS;
+}
+
+/* The panels, and for weighted rows two more sets */
+static inline size_t
+gr_gram_scratch_nbytes(GrRowShape shape)
+{
+	return (shape.weight ? 3 : 1) * gr_gram_panels_size(shape) * sizeof(double);
+}
 
 /* gr_gram_add() on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern void gr_gram_add_lanes(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch,
 							  int max_lanes);
 
-/* Returns the lanes that gr_gram_add() uses on this processor; the bits are the same with any. */
-extern int	gr_gram_lanes(int nfeatures);
+/*
+ * Returns the lanes that gr_gram_add() uses on this processor; the bits are the same with any. Short triangles waste the
+ * lanes of long vectors: where these are worth two short ones, as on Intel's processors, they pay from a few features
+ * on, elsewhere when strips are long.
+ */
+static inline int
+gr_gram_lanes(int nfeatures)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	if (__builtin_cpu_is("intel"))
+		return nfeatures < 4 ? 4 : GR_GRAM_LANES_MAX;
+#endif
+	return nfeatures < 14 ? 4 : GR_GRAM_LANES_MAX;
+}
 
 /* gr_gram_add_lanes() that polls: false if the host asked to stop, and then the sums are of no use. */
 extern bool gr_gram_add_polling(GrGram *gram, const double *rows, int64_t nrows, GrRowShape shape, double *scratch,

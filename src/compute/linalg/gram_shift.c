@@ -63,15 +63,6 @@ gr_shift_choose(double *shift, const double *rows, int64_t nrows, GrRowShape sha
 	return gr_shift_any(shift, shape.nfeatures);
 }
 
-bool
-gr_shift_any(const double *shift, int nfeatures)
-{
-	for (int j = 0; j <= nfeatures; j++)
-		if (shift[j] != 0.0)
-			return true;
-	return false;
-}
-
 void
 gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, GrRowShape shape)
 {

@@ -34,8 +34,15 @@ extern "C" {
  */
 extern bool gr_shift_choose(double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
-/* Is a column's not 0? */
-extern bool gr_shift_any(const double *shift, int nfeatures);
+/* True if one of the nfeatures + 1 shifts isn't 0. */
+static inline bool
+gr_shift_any(const double *shift, int nfeatures)
+{
+	for (int j = 0; j <= nfeatures; j++)
+		if (shift[j] != 0.0)
+			return true;
+	return false;
+}
 
 /* Are all the rows' differences from the shift float8 as they are? Those of NaN and infinity aren't. */
 extern bool gr_shift_exact(const double *shift, const double *rows, int64_t nrows, GrRowShape shape);

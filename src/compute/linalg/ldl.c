@@ -1,33 +1,59 @@
 /*
- * ldl.c: L D L' of a matrix in double-double, as far as its first rows go.
+ * ldl.c: L D L' of a matrix in double-double, as far as its first rows go, and the dot product that it is made of.
  */
 #include "compute/linalg/ldl.h"
 
 #include <math.h>
 #include <string.h>
 
+#define DOT_LANES 8
+
+typedef struct DotVersion
+{
+	void		(*dot) (GrDDConstVector a, GrDDConstVector b, int64_t n, GrDDVector s, double *magnitudes);
+	GrDD		(*minus_products) (GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n,
+								   double *magnitude);
+} DotVersion;
+
+#define SIMD_TEMPLATE "compute/linalg/ldl_cpu.h"
+#include "compute/base/simd.h"
+
 /* A product's share of the time between two polls; see GrPoll */
 #define PRODUCT_WORK 2
 
-void
-gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena)
+GrDD
+gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude, int max_lanes)
 {
-	ldl->n = n;
-	ldl->npivots = n - 1;
-	ldl->max_rank = n;
-	ldl->l = gr_carve_dd(arena, gr_triangle(n));
-	ldl->d = gr_carve_dd(arena, n);
-	ldl->u = gr_carve_dd(arena, n);
-	ldl->scale = gr_carve_doubles(arena, n);
-	ldl->sumsq = gr_carve_doubles(arena, n);
-	ldl->least_pivot = gr_carve_doubles(arena, n);
-	ldl->aliased = gr_carve_bools(arena, n);
+	const DotVersion *version = SIMD_CHOOSE(dot_version, max_lanes);
+	int64_t		whole = n - n % DOT_LANES;
+	GrDD		sum = start;
+
+	*magnitude = fabs(start.hi);
+	if (whole > 0)
+	{
+		double		shi[DOT_LANES];
+		double		slo[DOT_LANES];
+		double		magnitudes[DOT_LANES];
+		GrDD		lanes[DOT_LANES];
+
+		version->dot(a, b, whole, (GrDDVector) {shi, slo}, magnitudes);
+		for (int l = 0; l < DOT_LANES; l++)
+		{
+			lanes[l] = gr_two_sum(shi[l], slo[l]);
+			*magnitude += magnitudes[l];
+		}
+		for (int half = DOT_LANES / 2; half > 0; half /= 2)
+			for (int l = 0; l < half; l++)
+				lanes[l] = gr_dd_add(lanes[l], lanes[l + half]);
+		sum = gr_dd_sub(sum, lanes[0]);
+	}
+	return version->minus_products(sum, a, b, whole, n, magnitude);
 }
 
-void
-gr_ldl_clear(GrLdl *ldl)
+GrDD
+gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude)
 {
-	memset(ldl->aliased, 0, (size_t) ldl->n * sizeof(bool));
+	return gr_dd_minus_dot_lanes(start, a, b, n, magnitude, DOT_LANES);
 }
 
 double
@@ -116,4 +142,44 @@ gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err)
 		rank += ldl->aliased[i] ? 0 : 1;
 	}
 	return true;
+}
+
+bool
+gr_ldl_back_substitute(GrLdl *ldl, const GrHost *host, GrError *err)
+{
+	int64_t		m = ldl->npivots;
+	GrPoll		poll = {.host = host};
+
+	for (int64_t k = m - 1; k >= 0; k--)
+	{
+		GrDD		sum = gr_dd_get(ldl->l, gr_packed(m, k));
+		double		magnitude = fabs(sum.hi);
+
+		/* down a column: each entry is in a cache line of its own */
+		if (gr_poll(&poll, 10 * PRODUCT_WORK * (m - k)))
+			return gr_fail(err, GR_CANCELED, 0, "back substitution");
+		for (int64_t i = k + 1; i < m; i++)
+		{
+			GrDD		p = gr_dd_mul(gr_dd_get(ldl->l, gr_packed(i, k)), gr_dd_get(ldl->u, i));
+
+			magnitude += fabs(p.hi);
+			sum = gr_dd_sub(sum, p);
+		}
+		gr_dd_set(ldl->u, k, ldl->aliased[k] || fabs(sum.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : sum);
+	}
+	return true;
+}
+
+int
+gr_ldl_solution(const GrLdl *ldl, double *coef)
+{
+	int			rank = 0;
+
+	for (int k = 0; k < ldl->npivots; k++)
+	{
+		rank += ldl->aliased[k] ? 0 : 1;
+		coef[k] = ldl->aliased[k] ? NAN :
+			gr_dd_to_double(gr_dd_get(ldl->u, k)) * ldl->scale[k] / ldl->scale[ldl->npivots];
+	}
+	return rank;
 }

@@ -1,9 +1,12 @@
 /*
- * ldl.h: L D L' of a matrix in double-double, as far as its first rows go: of normal equations (ols_factor.h), and of
+ * ldl.h: L D L' of a matrix in double-double, as far as its first rows go: of normal equations (ols.h), and of
  * what else is computed from Gram matrices, with the same scales and the same tolerances.
  */
 #ifndef GPUREG_LDL_H
 #define GPUREG_LDL_H
+
+#include <math.h>
+#include <string.h>
 
 #include "compute/base/arena.h"
 #include "compute/base/dd_dot.h"
@@ -37,10 +40,27 @@ typedef struct GrLdl
 } GrLdl;
 
 /* Carves the vectors of n rows. All rows are pivots but the last, at any rank. */
-extern void gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena);
+static inline void
+gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena)
+{
+	ldl->n = n;
+	ldl->npivots = n - 1;
+	ldl->max_rank = n;
+	ldl->l = gr_carve_dd(arena, gr_triangle(n));
+	ldl->d = gr_carve_dd(arena, n);
+	ldl->u = gr_carve_dd(arena, n);
+	ldl->scale = gr_carve_doubles(arena, n);
+	ldl->sumsq = gr_carve_doubles(arena, n);
+	ldl->least_pivot = gr_carve_doubles(arena, n);
+	ldl->aliased = gr_carve_bools(arena, n);
+}
 
 /* Leaves no row out. */
-extern void gr_ldl_clear(GrLdl *ldl);
+static inline void
+gr_ldl_clear(GrLdl *ldl)
+{
+	memset(ldl->aliased, 0, (size_t) ldl->n * sizeof(bool));
+}
 
 /* 2^-k with d 2^-2k in [1, 4), for d > 0 */
 extern double gr_ldl_scale_for(double d);
@@ -57,6 +77,16 @@ extern bool gr_ldl_load(GrLdl *ldl, const GrGram *gram, int skip, GrError *err);
  * host asked to stop.
  */
 extern bool gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err);
+
+/*
+ * Where the last row alone is no pivot: solves A b = c, the last row being c' or, with a diagonal, a response. This is
+ * back substitution in L' b = D^-1 L^-1 c, which is the last row of L. b, scaled, becomes ldl->u. Returns false if the
+ * host asked to stop.
+ */
+extern bool gr_ldl_back_substitute(GrLdl *ldl, const GrHost *host, GrError *err);
+
+/* Unscales ldl->u into coef, NaN for aliased rows. Returns the number of those that aren't. */
+extern int	gr_ldl_solution(const GrLdl *ldl, double *coef);
 
 #ifdef __cplusplus
 }

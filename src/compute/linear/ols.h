@@ -22,8 +22,9 @@
 #define GPUREG_OLS_H
 
 #include "compute/linalg/gram.h"
-#include "compute/linalg/ols_factor.h"
+#include "compute/linalg/ldl.h"
 #include "compute/linalg/solver.h"
+#include "compute/linalg/term_moves.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /*
- * ols_factor.h: the factorisation and solution of normal equations in double-double, here or on a device, of which
- * ols.c makes fits. See ols.h for what is aliased and for digits.
+ * ols_factor.h: normal equations that are factorised in double-double, by ols.c or, of many terms, by ols_device.c. See
+ * ols.h for what is aliased and for digits.
  */
 #ifndef GPUREG_OLS_FACTOR_H
 #define GPUREG_OLS_FACTOR_H
@@ -8,6 +8,7 @@
 #include "compute/base/dd_dot.h"
 #include "compute/linalg/ldl.h"
 #include "compute/linalg/solver.h"
+#include "compute/linalg/term_moves.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,25 +19,6 @@ extern "C" {
  * bench/notes.md.
  */
 #define GR_SOLVER_MIN_TERMS 96
-
-/* b_to += weight b_from, of terms; to < from, and those of later terms come later */
-typedef struct GrTermMove
-{
-	int			to;
-	int			from;
-	double		hi;				/* the weight, in double-double */
-	double		lo;
-} GrTermMove;
-
-/*
- * What brings the terms that are solved for to those that are wanted, such as powers of x - c to powers of x. The
- * system is as well conditioned as the former, and the moves are made in double-double.
- */
-typedef struct GrTermMoves
-{
-	int64_t		n;
-	const GrTermMove *move;
-} GrTermMoves;
 
 /* What is given: the packed triangle, of which the first skip rows and columns take no part. */
 typedef struct GrNormalMatrix
@@ -91,26 +73,6 @@ gr_ols_origin_weight(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t j
 	return -gr_ols_shift_of(a, j) * f->ldl.scale[j] / f->ldl.scale[0];
 }
 
-/*
- * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum
- * of squares for a Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to
- * the order of 1.
- */
-extern bool gr_ols_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, GrError *err);
-
-/*
- * beta by back substitution in L' beta = D^-1 L^-1 A y, which is the last row of L. The solution stays scaled, in
- * f->ldl.u.
- */
-extern bool gr_ols_back_substitute(GrNormalFactor *f, const GrHost *host, GrError *err);
-
-/* skip: as the matrix has it, which f->inverse must hold */
-extern void gr_ols_carve(GrNormalFactor *f, int skip, void *workspace);
-
-/* A = L D L' and the solution, wherever that is quicker. */
-extern bool gr_ols_factorise(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, bool want_inverse,
-							 const GrHost *host, GrError *err);
-
 /* The inverse of A, or the covariance matrix that it is with a variance sigma^2 */
 typedef struct GrNormalInverse
 {
@@ -120,21 +82,24 @@ typedef struct GrNormalInverse
 	double		y_scale;		/* the response's scale, by whose square entries are divided */
 } GrNormalInverse;
 
-/* Fills inverse; f->ldl.u is overwritten. A device leaves inverse->low as it is. */
-extern bool gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
-								const GrHost *host, GrError *err);
+/*
+ * Factorises and solves on f->solver's device, f->ldl being scaled. Where its memory does not suffice, that is no
+ * failure, and f->device stays NULL.
+ */
+extern bool gr_ols_device_solve(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host,
+								GrError *err);
+
+/* Fills inverse->entries where L is on the device; f->ldl.u is overwritten. */
+extern bool gr_ols_device_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
+								  const GrHost *host, GrError *err);
 
 /* Ends what a device has of it. */
-extern void gr_ols_release(GrNormalFactor *f);
-
-/*
- * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative GR_DD_NOISE by
- * entries, and beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
- */
-extern double gr_ols_rss_noise(const GrNormalFactor *f);
-
-/* The scaled solution becomes that of the terms that are wanted; false if one of them is aliased. */
-extern bool gr_ols_move_solution(GrNormalFactor *f, const GrTermMoves *moves);
+static inline void
+gr_ols_release(GrNormalFactor *f)
+{
+	if (f->device != NULL)
+		f->solver->ops->end(f->device);
+}
 
 #ifdef __cplusplus
 }
