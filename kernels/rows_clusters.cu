@@ -10,7 +10,7 @@
 
 #include "clusters.cuh"
 
-#include "compute/request/pass_valid.h"
+#include "compute/request/request.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -596,7 +596,6 @@ gr_job_sums(GrJob *job, const GrRequest *request, double *sums)
 	}
 	if (!job->ops->sums(job->sink, request, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
-	job->ops->times(job->sink, &job->times);
 }
 
 void

@@ -93,6 +93,15 @@ typedef struct GrJob
 	MemoryContextCallback callback;
 } GrJob;
 
+/* Returns the times that the rows and their sums have taken until now. */
+static inline const GrTimes *
+gr_job_times(GrJob *job)
+{
+	if (job->sink != NULL)
+		job->ops->times(job->sink, &job->times);
+	return &job->times;
+}
+
 /* Returns the products that summing nrows rows takes (SUM), or a fit to them (KEEP), for the choice of the place. */
 extern double gr_job_work(GrSinkKind kind, double nrows, int nfeatures);
 

@@ -36,22 +36,23 @@ gr_record_pass(const GrPlace *place, const GrPassRecord *record)
 }
 
 void
-gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
+gr_record_run(const char *function, GrJob *job, double started, double read_done, double solved)
 {
 	GrRun	   *run = gr_new_run(function, &job->place, job->nrows, job->shape.nfeatures);
+	const GrTimes *times = gr_job_times(job);
 
-	run->bytes_to_device = job->times.bytes_to_device;
-	run->copy_s = job->times.copy_s;
-	run->kernel_s = job->times.kernel_s;
-	if (job->times.waited_s > 0)
+	run->bytes_to_device = times->bytes_to_device;
+	run->copy_s = times->copy_s;
+	run->kernel_s = times->kernel_s;
+	if (times->waited_s > 0)
 		snprintf(run->reason, sizeof(run->reason), "%s, after %.3g s of waiting for memory", job->place.reason,
-				 job->times.waited_s);
+				 times->waited_s);
 	if (job->through_spi)
 		strlcat(run->reason, ", through SPI", sizeof(run->reason));
 	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
 	run->read_s = read_done - started;
-	if (job->kind == GR_SINK_SUM && job->times.bytes_to_device == 0)
-		run->read_s -= job->times.kernel_s;
+	if (job->kind == GR_SINK_SUM && times->bytes_to_device == 0)
+		run->read_s -= times->kernel_s;
 	run->solve_s = solved - read_done;
 	run->total_s = solved - started;
 	run->nworkers = job->nworkers;

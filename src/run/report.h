@@ -50,7 +50,7 @@ typedef struct GrPassRecord
 extern void gr_record_pass(const GrPlace *place, const GrPassRecord *record);
 
 /* Records a job: the times when it started, when the rows were read and summed, and when the model was solved. */
-extern void gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved);
+extern void gr_record_run(const char *function, GrJob *job, double started, double read_done, double solved);
 
 /*
  * Adds the time since the record was made to its solve and total times, for a function that records before it solves.

@@ -8,18 +8,6 @@
 #include "run/raise.h"
 #include "run/request.h"
 
-static void *
-take_memory(void *arg, size_t nbytes)
-{
-	return MemoryContextAllocHuge((MemoryContext) arg, nbytes);
-}
-
-static GrMemory
-here(void)
-{
-	return (GrMemory) {take_memory, CurrentMemoryContext};
-}
-
 /* ERROR if a request could not be made. */
 static GrRequest *
 made(GrRequest *request, const GrError *err)
@@ -27,14 +15,6 @@ made(GrRequest *request, const GrError *err)
 	if (request == NULL)
 		gr_raise(err);
 	return request;
-}
-
-GrRequest *
-gr_pass_request(const GrPass *pass)
-{
-	GrError		err = {0};
-
-	return made(gr_request_of_pass(pass, here(), &err), &err);
 }
 
 GrRequest *
@@ -82,7 +62,7 @@ gr_boot_request(const GrBootPass *pass)
 {
 	GrError		err = {0};
 
-	return made(gr_request_of_boot(pass, here(), &err), &err);
+	return made(gr_request_of_boot(pass, gr_memory_here(), &err), &err);
 }
 
 GrRequest *
@@ -90,7 +70,7 @@ gr_row_scores_request(const GrScores *scores)
 {
 	GrError		err = {0};
 
-	return made(gr_request_of_scores(scores, here(), &err), &err);
+	return made(gr_request_of_scores(scores, gr_memory_here(), &err), &err);
 }
 
 static GrScores
@@ -116,16 +96,16 @@ gr_clusters_request(const GrGlmFit *fit)
 	const GrClusterPass pass = {.scores = scores_of(fit),.way = (GrClusterWay) fit->way};
 	GrError		err = {0};
 
-	return made(gr_request_of_clusters(&pass, here(), &err), &err);
+	return made(gr_request_of_clusters(&pass, gr_memory_here(), &err), &err);
 }
 
 GrRequest *
 gr_make_request(GrRequest *head, const double *const *from, int ngroups)
 {
 	GrError		err = {0};
-	GrRequest  *request = made(gr_request_make(head, from, here(), &err), &err);
+	GrRequest  *request = made(gr_request_make(head, from, gr_memory_here(), &err), &err);
 
-	return ngroups == 0 ? request : made(gr_request_by_group(request, ngroups, here(), &err), &err);
+	return ngroups == 0 ? request : made(gr_request_by_group(request, ngroups, gr_memory_here(), &err), &err);
 }
 
 GrRequest *

@@ -6,11 +6,36 @@
 
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "compute/glm/glm_fit.h"
 #include "compute/request/request.h"
+#include "run/raise.h"
+
+static inline void *
+gr_take_memory(void *context, size_t nbytes)
+{
+	return MemoryContextAllocHuge((MemoryContext) context, nbytes);
+}
+
+/* The current memory context's memory, for gr_request_of_pass() and the like */
+static inline GrMemory
+gr_memory_here(void)
+{
+	return (GrMemory) {gr_take_memory, CurrentMemoryContext};
+}
 
 /* Makes a request in the current memory context; pfree() gives it back. */
-extern GrRequest *gr_pass_request(const GrPass *pass);
+static inline GrRequest *
+gr_pass_request(const GrPass *pass)
+{
+	GrError		err = {0};
+	GrRequest  *request = gr_request_of_pass(pass, gr_memory_here(), &err);
+
+	if (request == NULL)
+		gr_raise(&err);
+	return request;
+}
 
 /* Sums of a linear regression about the shift, nfeatures of it and a 0, as an EXACT pass makes them */
 extern GrRequest *gr_linear_request(GrRowShape shape, GrRowRules rules, const double *shift);

@@ -225,7 +225,7 @@ bench_fits(GrSession *session, const Gram *gram)
 	const int	m = gram->p + 1;
 	const int	cpu_repeats = m < 400 ? NREPEATS : 1;
 	Fit			fit = fit_new(m);
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(gram->p));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(gram->p));
 	const GrGram sums = view_of(gram);
 	auto		solve = [&](const GrSolver *where, bool covariance)
 	{

@@ -84,7 +84,7 @@ static Fit
 fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *host)
 {
 	Fit			fit = fit_new(gram->p + (intercept ? 1 : 0));
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(gram->p));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(gram->p));
 	const GrGram view = view_of(gram);
 
 	fit.ols.coef = fit.coef;
@@ -101,7 +101,7 @@ static Fit
 fit_normal(const Gram *gram, int skip, bool leave_out, bool inverse, const GrSolver *solver)
 {
 	Fit			fit = fit_new(gram->p + 1 - skip);
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(fit.m));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(fit.m));
 
 	for (int k = 0; k < fit.m; k++)
 		fit.aliased[k] = leave_out && k % 5 == 1;

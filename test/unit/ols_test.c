@@ -68,7 +68,7 @@ add_rows(Problem *problem, const double *rows, int nrows, bool shifted)
 static bool
 solve_at(Problem *problem, bool intercept, const GrSolver *solver, const GrHost *host)
 {
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(problem->p));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(problem->p));
 	GrGram		gram = gram_of(problem);
 	bool		ok;
 
@@ -611,7 +611,7 @@ test_polls(void)
 	bool	   *aliased = calloc((size_t) m, sizeof(bool));
 	double	   *coef = malloc((size_t) m * sizeof(double));
 	double	   *inverse = malloc((size_t) m * m * sizeof(double));
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(m));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(m));
 	GrNormalFit fit = {
 		.nterms = m,.aliased = aliased,.coef = coef,.inverse = inverse,.tolerance = GR_ALIAS_TOLERANCE
 	};
@@ -678,7 +678,7 @@ times_asked(int p, double shift, bool moved)
 	double	   *shifts = calloc((size_t) m, sizeof(double));
 	double	   *coef = malloc((size_t) m * sizeof(double));
 	double	   *vcov = malloc((size_t) m * m * sizeof(double));
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(p));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(p));
 	GrTermMove *move = calloc((size_t) p, sizeof(GrTermMove));
 	GrTermMoves moves = {p - 1, move};
 	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.intercept = true,.moves = moved ? &moves : NULL};
@@ -715,7 +715,7 @@ test_polls_beside(void)
 	double		lo[10] = {0};
 	double		coef[3];
 	bool		aliased[3] = {0};
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(3));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(3));
 	GrNormalFit fit = {.nterms = 3,.aliased = aliased,.coef = coef,.tolerance = GR_ALIAS_TOLERANCE};
 	Stopper		stopper = {.stop_at = 1};
 	GrHost		host = {.canceled = stop,.arg = &stopper};

@@ -145,7 +145,7 @@ rss_of(const Problem *problem, const int *features, int n)
 	GrGram		gram = gr_gram_at(room, n);
 	GrOlsFit	fit = {.coef = coef,.intercept = problem->intercept};
 	GrError		err = {0};
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(n));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(n));
 	int			entries[MAX_P + 2] = {0};
 
 	gram.nobs = problem->nrows;

@@ -27,7 +27,7 @@ test_solve(void)
 	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.vcov_low = low,.intercept = true};
 	GrGram		gram = {.hi = hi,.lo = lo,.nfeatures = 1,.nobs = 64};
 	GrError		err = {0};
-	void	   *workspace = malloc(gr_ols_workspace_nbytes(1));
+	void	   *workspace = malloc(gr_normal_workspace_nbytes(1));
 	Quad		det;
 	Quad		want[3];
 	Quad		worst = 0;

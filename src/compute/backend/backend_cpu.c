@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compute/backend/valid.h"
 #include "compute/base/row_list.h"
+#include "compute/base/thread.h"
 #include "compute/design/derive.h"
 #include "compute/linalg/basis.h"
 #include "compute/linalg/gram.h"
@@ -47,15 +47,6 @@ struct GrSink
 	size_t		nbytes;
 	GrRowList	rows;
 };
-
-static double
-now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
-}
 
 static void
 cpu_sink_end(GrSink *sink)
@@ -149,7 +140,7 @@ static bool
 sum_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 {
 	GrRowShape	shape = sink->options.shape;
-	double		started = now_s();
+	double		started = gr_seconds();
 
 	if (!shape.single && !add_rows(sink, rows, nrows, err))
 		return false;
@@ -161,7 +152,7 @@ sum_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 		if (!add_rows(sink, sink->wide, n, err))
 			return false;
 	}
-	sink->kernel_s += now_s() - started;
+	sink->kernel_s += gr_seconds() - started;
 	return true;
 }
 
@@ -253,25 +244,6 @@ cpu_sink_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 	return true;
 }
 
-/* Adds a chunk's rows: to a pass piece by piece, so that the host is asked in time; a bootstrap asks it itself. */
-static bool
-sum_chunk(const GrRequest *request, double *sums, const GrRowChunk *chunk, void *scratch, const GrHost *host)
-{
-	int			stride = gr_row_ncols(request->shape);
-	int64_t		piece = POLL_WORK / gr_nterms(request->shape.nfeatures) + 1;
-
-	if (gr_request_polls(request))
-		piece = chunk->nrows;
-	for (int64_t from = 0; from < chunk->nrows; from += piece)
-	{
-		int64_t		n = chunk->nrows - from < piece ? chunk->nrows - from : piece;
-
-		if (!gr_request_add(request, sums, chunk->rows + from * stride, n, scratch, host) || gr_canceled(host))
-			return false;
-	}
-	return true;
-}
-
 /* Sums that need all rows at once */
 static bool
 sum_whole(const GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
@@ -300,10 +272,13 @@ sum_whole(const GrSink *sink, const GrRequest *request, double *sums, const GrHo
 	return ok;
 }
 
+/* Rows are added to a pass piece by piece, so that the host is asked in time; a bootstrap asks it itself. */
 static bool
 cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
-	double		started = now_s();
+	double		started = gr_seconds();
+	int			stride;
+	int64_t		piece;
 	size_t		scratch_nbytes;
 	void	   *scratch;
 	bool		ok = true;
@@ -313,9 +288,11 @@ cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost
 	if (gr_request_is_whole(request))
 	{
 		ok = sum_whole(sink, request, sums, host, err);
-		sink->kernel_s += now_s() - started;
+		sink->kernel_s += gr_seconds() - started;
 		return ok;
 	}
+	stride = gr_row_ncols(request->shape);
+	piece = gr_request_polls(request) ? INT64_MAX : POLL_WORK / gr_nterms(request->shape.nfeatures) + 1;
 	scratch_nbytes = gr_request_scratch_nbytes(request);
 	scratch = malloc(scratch_nbytes);
 	if (scratch == NULL)
@@ -324,22 +301,30 @@ cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost
 		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of %s", gr_request_name(request));
 	}
 	for (const GrRowChunk *chunk = sink->rows.first; ok && chunk != NULL; chunk = chunk->next)
-		ok = sum_chunk(request, sums, chunk, scratch, host);
+	{
+		int64_t		n;
+
+		for (int64_t from = 0; ok && from < chunk->nrows; from += n)
+		{
+			n = chunk->nrows - from < piece ? chunk->nrows - from : piece;
+			ok = gr_request_add(request, sums, chunk->rows + from * stride, n, scratch, host) && !gr_canceled(host);
+		}
+	}
 	free(scratch);
-	sink->kernel_s += now_s() - started;
+	sink->kernel_s += gr_seconds() - started;
 	return ok || gr_fail(err, GR_CANCELED, 0, "%s over the rows", gr_request_name(request));
 }
 
 static bool
 cpu_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
 {
-	double		started = now_s();
+	double		started = gr_seconds();
 	GrPoll		poll = {.host = host};
 
 	for (GrRowChunk *chunk = sink->rows.first; chunk != NULL; chunk = chunk->next)
 		if (!gr_basis_change_rows(basis, gr_wide_shape(sink->options.shape), chunk->rows, chunk->nrows, &poll))
 			return gr_fail(err, GR_CANCELED, 0, "a change of basis");
-	sink->kernel_s += now_s() - started;
+	sink->kernel_s += gr_seconds() - started;
 	return true;
 }
 
@@ -401,7 +386,7 @@ derive_chunk(Derive *derive, const GrRowChunk *chunk, GrError *err)
 static bool
 cpu_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
-	double		started = now_s();
+	double		started = gr_seconds();
 	const GrDerivation *d = task->derivation;
 	GrSink	  **derived = task->derived;
 	GrSinkOptions of_derived = *task->options;
@@ -425,7 +410,7 @@ cpu_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrEr
 	gr_deriving_end(derive.deriving);
 	free(derive.rows);
 	if (derive.derived != NULL)
-		derive.derived->kernel_s += now_s() - started;
+		derive.derived->kernel_s += gr_seconds() - started;
 	return ok;
 }
 
@@ -554,7 +539,7 @@ static bool
 cpu_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err)
 {
 	const GrProjectOptions *options = &project->options;
-	double		started = now_s();
+	double		started = gr_seconds();
 	int			slot = project->next;
 	const GrProjectVectors vectors = {.x = project->vectors,.nvectors = nvectors,.dim = options->dim};
 	GrProjection *projection;
@@ -570,7 +555,7 @@ cpu_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrE
 	project->nvectors[slot] = nvectors;
 	project->nsubmitted++;
 	project->next = (slot + 1) % GR_PROJECT_NSLOTS;
-	project->kernel_s += now_s() - started;
+	project->kernel_s += gr_seconds() - started;
 	return true;
 }
 

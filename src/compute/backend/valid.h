@@ -13,7 +13,7 @@
 #include "compute/design/derive.h"
 #include "compute/linalg/basis.h"
 #include "compute/project/draw.h"
-#include "compute/request/pass_valid.h"
+#include "compute/request/request.h"
 
 #ifdef __cplusplus
 extern "C" {

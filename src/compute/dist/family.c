@@ -327,20 +327,6 @@ const GrFamilyTraits gr_families[GR_NFAMILIES + 1] = {
 	}
 };
 
-bool
-gr_is_canonical(GrDistribution distribution)
-{
-	return gr_family(distribution.family)->canonical == (int) distribution.link;
-}
-
-bool
-gr_can_separate(GrDistribution distribution)
-{
-	const GrFamilyTraits *family = gr_family(distribution.family);
-
-	return family->is_binary || (family->is_count && distribution.link == GR_LOG);
-}
-
 double
 gr_working_weight(GrDistribution distribution, double eta)
 {
@@ -358,20 +344,6 @@ static const char *const link_names[GR_NLINKS] = {
 	[GR_IDENTITY] = "identity",[GR_LOGIT] = "logit",[GR_PROBIT] = "probit",[GR_CLOGLOG] = "cloglog",[GR_LOG] = "log",
 	[GR_SQRT] = "sqrt",[GR_INVERSE] = "inverse"
 };
-
-const char *
-gr_family_method(GrDistribution distribution, bool quasi)
-{
-	if (gr_is_linear(distribution))
-		return "ols";
-	return gr_is_logistic(distribution) && !quasi ? "logistic" : "glm";
-}
-
-const char *
-gr_family_name(GrFamily family, bool quasi)
-{
-	return quasi ? gr_family(family)->quasi_name : gr_family(family)->name;
-}
 
 /* Are the names the same but for case and what separates words? */
 static bool
@@ -423,27 +395,6 @@ gr_link_named(const char *name, GrLink *link)
 		return true;
 	}
 	return false;
-}
-
-GrLink
-gr_family_link(GrFamily family)
-{
-	return gr_family(family)->links[0];
-}
-
-bool
-gr_family_has_link(GrFamily family, GrLink link)
-{
-	for (int k = 0; k < gr_family(family)->nlinks; k++)
-		if (gr_family(family)->links[k] == link)
-			return true;
-	return false;
-}
-
-bool
-gr_family_has_dispersion(GrFamily family, bool quasi)
-{
-	return quasi || gr_family(family)->has_dispersion;
 }
 
 double

@@ -112,10 +112,20 @@ gr_is_logistic(GrDistribution distribution)
 }
 
 /* True if the link is the one with which expected weights are the Hessian's. */
-extern bool gr_is_canonical(GrDistribution distribution);
+static inline bool
+gr_is_canonical(GrDistribution distribution)
+{
+	return gr_family(distribution.family)->canonical == (int) distribution.link;
+}
 
 /* True if estimates can run off, the likelihood rising all the way. */
-extern bool gr_can_separate(GrDistribution distribution);
+static inline bool
+gr_can_separate(GrDistribution distribution)
+{
+	const GrFamilyTraits *family = gr_family(distribution.family);
+
+	return family->is_binary || (family->is_count && distribution.link == GR_LOG);
+}
 
 /* A power of two that multiplies responses must be a normal float8, and so must its inverse. */
 #define GR_EXPONENT_MAX 1000
@@ -187,23 +197,48 @@ extern bool gr_has_both_classes(double nrows, double nones, GrError *err);
 extern bool gr_can_fit(GrFamily family, double nrows, double ones, GrError *err);
 
 /* What a model is called: its method */
-extern const char *gr_family_method(GrDistribution distribution, bool quasi);
+static inline const char *
+gr_family_method(GrDistribution distribution, bool quasi)
+{
+	if (gr_is_linear(distribution))
+		return "ols";
+	return gr_is_logistic(distribution) && !quasi ? "logistic" : "glm";
+}
 
 /*
  * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is
  * estimated, "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
  */
-extern const char *gr_family_name(GrFamily family, bool quasi);
+static inline const char *
+gr_family_name(GrFamily family, bool quasi)
+{
+	return quasi ? gr_family(family)->quasi_name : gr_family(family)->name;
+}
 extern bool gr_family_named(const char *name, GrFamily *family, bool *quasi);
 extern const char *gr_link_name(GrLink link);
 extern bool gr_link_named(const char *name, GrLink *link);
 
 /* The link of a family when none is named, and whether it can have that link */
-extern GrLink gr_family_link(GrFamily family);
-extern bool gr_family_has_link(GrFamily family, GrLink link);
+static inline GrLink
+gr_family_link(GrFamily family)
+{
+	return gr_family(family)->links[0];
+}
+static inline bool
+gr_family_has_link(GrFamily family, GrLink link)
+{
+	for (int k = 0; k < gr_family(family)->nlinks; k++)
+		if (gr_family(family)->links[k] == link)
+			return true;
+	return false;
+}
 
 /* Is the factor of the variance estimated, the dispersion? Else it is 1. */
-extern bool gr_family_has_dispersion(GrFamily family, bool quasi);
+static inline bool
+gr_family_has_dispersion(GrFamily family, bool quasi)
+{
+	return quasi || gr_family(family)->has_dispersion;
+}
 
 /* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */
 extern double gr_working_weight(GrDistribution distribution, double eta);

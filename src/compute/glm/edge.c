@@ -55,12 +55,6 @@ static const double tolerances[] = {1e-7, 1e-5, 1e-3};
 /* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
 #define NEGLIGIBLE 1e-9
 
-bool
-gr_edge_applies(const GrGlmFit *fit)
-{
-	return fit->state->options.totals != NULL && gr_edge_ndoubles(&fit->state->options) > 0;
-}
-
 size_t
 gr_edge_ndoubles(const GrGlmOptions *options)
 {

@@ -19,7 +19,11 @@
 #include "compute/glm/fit.h"
 
 /* True if the fit may go on at the edge: it is of such a family and link, has no penalty, and its theta is known. */
-extern bool gr_edge_applies(const GrGlmFit *fit);
+static inline bool
+gr_edge_applies(const GrGlmFit *fit)
+{
+	return fit->state->options.totals != NULL && fit->state->edge_null != NULL;
+}
 
 /*
  * True if by the last pass, which has expected weights, rows are at the edge or may be: their weights are out of

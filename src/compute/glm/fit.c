@@ -1,28 +1,16 @@
 /*
- * fit.c: the machine of a logistic fit, over whatever table of phases it was begun with; see fit.h.
+ * fit.c: how a phase of a fit asks for a pass; see fit.h.
  */
 #include "compute/glm/fit.h"
 
 #include "compute/glm/glm_row.h"
-
-GrGlmWant
-gr_glm_next(GrGlmFit *fit)
-{
-	return fit->state->phases[fit->state->phase].want;
-}
-
-bool
-gr_glm_advance(GrGlmFit *fit, const GrHost *host, GrError *err)
-{
-	return gr_fit_hand_on(fit, fit->state->phase, host, err);
-}
 
 bool
 gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind)
 {
 	GrGlmState *state = fit->state;
 
-	state->phase = phase;
+	(void) gr_fit_set_phase(fit, phase);
 	fit->pass.kind = kind;
 	fit->pass.shape = state->options.shape;
 	fit->pass.distribution = state->options.distribution;
@@ -41,41 +29,4 @@ gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind)
 		(state->options.shape.offset || !gr_is_logistic(state->options.distribution));
 	gr_pass_clear(kind, state->options.shape.nfeatures, fit->sums);
 	return true;
-}
-
-bool
-gr_fit_enter(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err)
-{
-	GrPhaseFunction *enter = fit->state->phases[phase].enter;
-
-	fit->state->phase = phase;
-	return enter == NULL || enter(fit, host, err);
-}
-
-bool
-gr_fit_hand_on(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err)
-{
-	GrPhaseFunction *take = fit->state->phases[phase].take;
-
-	fit->state->phase = phase;
-	return take == NULL || take(fit, host, err);
-}
-
-bool
-gr_fit_end(GrGlmFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
-{
-	fit->converged = converged;
-	fit->state->have_sums = have_sums;
-	return gr_fit_enter(fit, GR_PHASE_PLACE, host, err);
-}
-
-double
-gr_fit_deviance(const GrGlmFit *fit)
-{
-	const GrGlmState *state = fit->state;
-	double		sum = 0;
-
-	for (int j = 1; j < state->nfull; j++)
-		sum += state->theta[j] * state->theta[j];
-	return fit->sums[GR_SUM_DEVIANCE_HI] + state->penalty + (state->options.l2 == 0 ? 0 : state->options.l2 * sum);
 }

@@ -49,8 +49,6 @@ typedef enum GrGlmPhase
 	GR_PHASE_DONE				/* entered at the end: what is reported is brought to the response's own unit */
 } GrGlmPhase;
 
-typedef bool GrPhaseFunction(GrGlmFit *fit, const GrHost *host, GrError *err);
-
 /* A row of the table of phases */
 typedef struct GrPhase
 {
@@ -139,7 +137,7 @@ struct GrGlmState
 	GrBasis		basis;
 	GrThetaState negbin;
 	int			nunits;			/* units of the response that have been chosen */
-	double		dispersion;		/* gr_unit_dispersion() at the last pass; NAN: that was linear, of an estimated one */
+	double		dispersion;		/* by which steps are measured, at the last pass; NAN: that was linear, of an estimated one */
 	double		weight_sum;		/* of the rows' weights w, as glm.h has them, at the last pass */
 	double		reach;			/* sum of |theta_j| sqrt(H_jj) at the last pass: predictors' length at the most */
 	double		typical_eta;	/* a predictor's magnitude where offsets are part of it; else 0 */
@@ -205,6 +203,34 @@ gr_fit_is_classic(const GrGlmOptions *options)
 	return options->solver == GR_SOLVER_GD && !isnan(options->learning_rate);
 }
 
+/* True for a linear regression without offsets, whose pass at 0 gives the estimate exactly. */
+static inline bool
+gr_fit_is_solved_at_zero(const GrGlmOptions *options)
+{
+	return gr_is_linear(options->distribution) && !options->shape.offset;
+}
+
+/* True if the totals of rows with weights are known, where rows of this shape have any. */
+static inline bool
+gr_fit_has_totals(const GrGlmOptions *options)
+{
+	const GrRowRules rules = {options->distribution.family, options->weighting, 0};
+
+	return options->totals != NULL && gr_has_totals(options->shape, rules);
+}
+
+/* Makes phase the fit's, and what it asks for. Returns it. */
+static inline const GrPhase *
+gr_fit_set_phase(GrGlmFit *fit, GrGlmPhase phase)
+{
+	const GrPhase *row = &fit->state->phases[phase];
+
+	fit->state->phase = phase;
+	fit->want = row->want;
+	fit->take = row->take;
+	return row;
+}
+
 /*
  * Asks for a pass, in that phase: at theta, or, for FACE, along the candidate behind the faces that there are. True, as
  * the function that asks is to return then.
@@ -212,16 +238,43 @@ gr_fit_is_classic(const GrGlmOptions *options)
 extern bool gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind);
 
 /* Goes to another phase. */
-extern bool gr_fit_enter(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err);
+static inline bool
+gr_fit_enter(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err)
+{
+	const GrPhase *row = gr_fit_set_phase(fit, phase);
+
+	return row->enter == NULL || row->enter(fit, host, err);
+}
 
 /* Lets another phase take what this one has been given. */
-extern bool gr_fit_hand_on(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err);
+static inline bool
+gr_fit_hand_on(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err)
+{
+	const GrPhase *row = gr_fit_set_phase(fit, phase);
+
+	return row->take == NULL || row->take(fit, host, err);
+}
 
 /* Ends the fit at theta. The sums are of an EXACT pass at theta, or, where have_sums is false, there are none. */
-extern bool gr_fit_end(GrGlmFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err);
+static inline bool
+gr_fit_end(GrGlmFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
+{
+	fit->converged = converged;
+	fit->state->have_sums = have_sums;
+	return gr_fit_enter(fit, GR_PHASE_PLACE, host, err);
+}
 
 /* The penalised deviance that a pass at theta has given */
-extern double gr_fit_deviance(const GrGlmFit *fit);
+static inline double
+gr_fit_deviance(const GrGlmFit *fit)
+{
+	const GrGlmState *state = fit->state;
+	double		sum = 0;
+
+	for (int j = 1; j < state->nfull; j++)
+		sum += state->theta[j] * state->theta[j];
+	return fit->sums[GR_SUM_DEVIANCE_HI] + state->penalty + (state->options.l2 == 0 ? 0 : state->options.l2 * sum);
+}
 
 /* Direction number f of separation, of z: nfull high halves, then as many low ones */
 static inline double *

@@ -94,11 +94,16 @@ typedef enum GrGlmWant
 } GrGlmWant;
 
 typedef struct GrGlmState GrGlmState;
+typedef struct GrGlmFit GrGlmFit;
+
+typedef bool GrPhaseFunction(GrGlmFit *fit, const GrHost *host, GrError *err);
 
 /* A fit. Arrays are of terms: the intercept if there is one, then the features. */
-typedef struct GrGlmFit
+struct GrGlmFit
 {
 	/* the request to the caller */
+	GrGlmWant	want;
+	GrPhaseFunction *take;		/* takes what was asked for; NULL: it is the end */
 	GrPass		pass;
 	double	   *sums;
 	GrAscent	ascent;
@@ -164,7 +169,7 @@ typedef struct GrGlmFit
 	bool		stalled;		/* L-BFGS or gradient descent came nowhere near an estimate */
 
 	GrGlmState *state;
-} GrGlmFit;
+};
 
 /* In separated: no finite estimate, but directions of separation of the same rows move the term either way. */
 #define GR_EITHER_SIGN 2
@@ -175,13 +180,22 @@ extern size_t gr_glm_nbytes(const GrGlmOptions *options);
 /* Sets up a fit in memory of that many bytes, which the caller frees after use. */
 extern GrGlmFit *gr_glm_begin(void *memory, const GrGlmOptions *options);
 
-extern GrGlmWant gr_glm_next(GrGlmFit *fit);
+/* What the fit asks for */
+static inline GrGlmWant
+gr_glm_next(const GrGlmFit *fit)
+{
+	return fit->want;
+}
 
 /*
  * Takes what was asked for. Fails with GR_ONE_CLASS, GR_OUT_OF_RANGE (where: the column of a row), GR_INVALID (no rows)
  * and GR_CANCELED.
  */
-extern bool gr_glm_advance(GrGlmFit *fit, const GrHost *host, GrError *err);
+static inline bool
+gr_glm_advance(GrGlmFit *fit, const GrHost *host, GrError *err)
+{
+	return fit->take == NULL || fit->take(fit, host, err);
+}
 
 /* The covariances that were asked for */
 extern GrVcov gr_fit_vcov(const GrGlmFit *fit);

@@ -14,7 +14,7 @@ gr_glm_step_nbytes(int nfeatures)
 {
 	int			nterms = gr_nterms(nfeatures);
 
-	return gr_ols_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
+	return gr_normal_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
 }
 
 /* NaN where it would take a pass of its own */
@@ -70,7 +70,7 @@ gr_glm_step(GrGlmStep *step, const double *beta, double *sums, void *workspace, 
 	bool		at_zero = true;
 	double	   *hi = sums + GR_SUM_HEAD;
 	GrDDVector	triangle = {hi, hi + gr_triangle(nfeatures + 3)};
-	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
+	bool	   *aliased = (bool *) ((char *) workspace + gr_normal_workspace_nbytes(gr_nterms(nfeatures)));
 	double		nrows = sums[GR_SUM_NROWS];
 	GrNormalFit solved = {
 		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.inverse_low = step->vcov_low,

@@ -13,6 +13,7 @@
 #include "compute/glm/mixing.h"
 #include "compute/glm/negbin.h"
 #include "compute/glm/newton_step.h"
+#include "compute/glm/null.h"
 #include "compute/glm/phases.h"
 #include "compute/glm/response_unit.h"
 #include "compute/glm/terms.h"
@@ -66,92 +67,9 @@
 /* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
 #define COARSE_PIVOT_MIN 1e-3
 
-/* True for a linear regression without offsets, whose pass at 0 gives the estimate exactly. */
-static bool
-is_solved_at_zero(const GrGlmOptions *options)
-{
-	return gr_is_linear(options->distribution) && !options->shape.offset;
-}
-
 /*
  * The rows
  */
-
-/* True if the totals of rows with weights are known, where rows of this shape have any. */
-static bool
-has_totals(const GrGlmOptions *options)
-{
-	return options->totals != NULL &&
-		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
-}
-
-/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
-static double
-total_squares(GrGlmFit *fit)
-{
-	const double *hi = gr_fit_hi(fit);
-	const double *lo = gr_fit_lo(fit);
-	int64_t		last = gr_at(fit->state->nfull + 1, 0);
-	int64_t		diagonal = gr_at(fit->state->nfull + 1, fit->state->nfull + 1);
-	int64_t		ones = gr_at(1, 1);
-	GrDD		squares = {hi[diagonal], lo[diagonal]};
-	GrDD		sum = {hi[last + 1], lo[last + 1]};
-	GrDD		weight = {hi[ones], lo[ones]};
-
-	if (fit->state->options.intercept)
-		squares = gr_dd_sub(squares, gr_dd_div(gr_dd_mul(sum, sum), weight));
-	return fmax(gr_dd_to_double(squares), 0);
-}
-
-/* Notes how large predictors are that offsets are part of, and how large the terms of a deviance. */
-static void
-note_magnitudes(GrGlmFit *fit, double sum, double mean)
-{
-	GrGlmState *state = fit->state;
-	GrDistribution distribution = state->options.distribution;
-	double		eta = fabs(gr_first_eta(distribution.link, mean));
-
-	eta = isfinite(eta) ? eta : 0;
-	state->typical_eta = state->options.shape.offset ? eta : 0;
-	/* FAST takes a Poisson regression's for mu - y eta, and the responses' part by itself */
-	state->deviance_terms = distribution.family == GR_POISSON && isfinite(sum) ? 2 * sum * (1 + eta) : 0;
-}
-
-/* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
-static void
-choose_null(GrGlmFit *fit)
-{
-	GrGlmState *state = fit->state;
-	const GrGlmOptions *options = &state->options;
-	bool		weighted = options->shape.weight;
-	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
-	double		ones = gr_unit_of_response(fit, has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
-	bool		binary = gr_family(options->distribution.family)->is_binary;
-
-	if (!options->intercept)
-		state->null_intercept = 0;
-	else if (fit->pass.linear && options->shape.offset)
-		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
-	else if (gr_is_logistic(options->distribution))
-		state->null_intercept = log(ones / (weights - ones));
-	else
-		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
-	/* the sum of large responses may be infinite; another intercept is as good to begin with */
-	if (!binary && !isfinite(state->null_intercept))
-		state->null_intercept = gr_first_eta(options->distribution.link, 1);
-	note_magnitudes(fit, ones, ones / weights);
-	/* responses of one class, which Firth's penalty allows: whatever the offsets are */
-	if (options->firth && options->intercept && (ones == 0 || ones == weights))
-		fit->null_deviance = 0;
-	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
-		(!options->intercept && !gr_is_logistic(options->distribution)))
-		fit->null_deviance = fit->pass.linear && is_solved_at_zero(options) ? total_squares(fit) : NAN;
-	else if (weighted)
-		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
-			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
-	else
-		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
-}
 
 /*
  * After the pass at 0, whose sums left float8's range at a row of features: names in err what made the rows' weights
@@ -162,7 +80,7 @@ blame_weights(GrGlmFit *fit, GrError *err)
 {
 	const GrGlmOptions *options = &fit->state->options;
 	double		nrows = fit->sums[GR_SUM_NROWS];
-	bool		weighted = has_totals(options) && options->totals->weights > WEIGHT_MAX * nrows;
+	bool		weighted = gr_fit_has_totals(options) && options->totals->weights > WEIGHT_MAX * nrows;
 
 	if (err->status == GR_OUT_OF_RANGE && fit->pass.kind == GR_PASS_EXACT &&
 		!(gr_fit_hi(fit)[gr_at(1, 1)] <= WEIGHT_MAX * nrows))
@@ -194,13 +112,30 @@ check_rows(GrGlmFit *fit, GrError *err)
 	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
 							 nrows);
 	fit->nlimit = fit->nrows;
-	choose_null(fit);
+	gr_null_choose(fit);
 	return true;
 }
 
 /*
  * Newton steps
  */
+
+/*
+ * After a pass and its step: how long rounding alone makes steps, in standard errors. A share of it is theta's, rounded
+ * to float8, for which a step from there has no fewer right digits; the other that of the rows' terms, which variances
+ * inflated by collinearity enlarge.
+ */
+static double
+rounding_of(const GrGlmFit *fit)
+{
+	const GrGlmState *state = fit->state;
+	double		inflation = 0;
+
+	for (int k = 0; k < fit->nterms; k++)
+		if (!state->left_out[k])
+			inflation += 1 / state->pivot[k];
+	return 0x1p-53 * (state->reach / sqrt(state->dispersion) + sqrt(inflation));
+}
 
 /* Asks for the pass at theta_old + step delta. */
 static bool
@@ -240,9 +175,9 @@ next_kind(const GrGlmFit *fit)
 
 	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
 		return GR_PASS_FAST;
-	if (is_solved_at_zero(&state->options) || state->options.firth || state->observed || state->nfaces > 0 ||
+	if (gr_fit_is_solved_at_zero(&state->options) || state->options.firth || state->observed || state->nfaces > 0 ||
 		state->stiff ||
-		length <= fmax(1e-6, state->options.tol) || length <= FAST_ROUNDINGS * gr_newton_rounding(fit))
+		length <= fmax(1e-6, state->options.tol) || length <= FAST_ROUNDINGS * rounding_of(fit))
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
 		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
@@ -303,7 +238,7 @@ was_too_coarse(GrGlmFit *fit)
 	return near;
 }
 
-/* After an EXACT pass: is this the end? rounding: gr_newton_rounding() */
+/* After an EXACT pass: is this the end? rounding: rounding_of() */
 static bool
 has_converged(const GrGlmFit *fit, double decrement_exact_before, double rounding)
 {
@@ -472,12 +407,12 @@ go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError 
 
 	if (state->kind == GR_PASS_EXACT)
 	{
-		rounding = gr_newton_rounding(fit);
+		rounding = rounding_of(fit);
 		converged = has_converged(fit, decrement_exact_before, rounding);
 	}
 	if (is_near_edge(fit, converged))
 		return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
-	if (gr_negbin_is_next(fit, converged))
+	if (state->options.estimate_theta && gr_negbin_is_next(fit, converged))
 		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
 	if (converged)
 		return end_converged(fit, rounding, host, err);
@@ -485,7 +420,8 @@ go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError 
 		return finish(fit);
 	if (runs_off(fit))
 		return state->unproven ? gr_start_drop(fit) : gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
-	gr_mixing_improve(state);
+	if (state->history != NULL)
+		gr_mixing_improve(state);
 	return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
 }
 
@@ -570,7 +506,7 @@ gr_iterate_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	/* the end takes a finer one */
 	if (was_too_coarse(fit))
 		state->kind = GR_PASS_FAST;
-	if (fit->iterations == 1 && is_solved_at_zero(&state->options))
+	if (fit->iterations == 1 && gr_fit_is_solved_at_zero(&state->options))
 	{
 		take_last_step(fit);
 		return gr_fit_end(fit, true, true, host, err);
@@ -624,7 +560,7 @@ wants_no_pass(const GrGlmFit *fit)
 
 	for (int j = 1; j < fit->state->nfull; j++)
 		shifted |= fit->state->shift[j - 1] != 0;
-	return is_solved_at_zero(options) && options->vcov != GR_VCOV_IID && options->l2 == 0 &&
+	return gr_fit_is_solved_at_zero(options) && options->vcov != GR_VCOV_IID && options->l2 == 0 &&
 		!options->shape.weight && !shifted;
 }
 
@@ -717,7 +653,7 @@ polished(GrGlmFit *fit, const GrHost *host, GrError *err)
 	}
 	if ((!fit->converged && !state->stalled) || state->options.tol > 1e-10)
 		return gr_fit_end(fit, fit->converged, true, host, err);
-	rounding = gr_newton_rounding(fit);
+	rounding = rounding_of(fit);
 	length = sqrt(state->decrement);
 	if (length <= fmax(GR_EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
 	{

@@ -18,6 +18,9 @@
 /* With a pivot this small the Hessian is summed in double-double: in float8 hardly a digit of the step is right. */
 #define STIFF_PIVOT 1e-9
 
+/* Rounding to float8 changes predictors by 2^-53 of themselves, or some times that. */
+#define ROUNDING 0x1p-43
+
 static void
 add_to(GrDDVector triangle, int64_t k, GrDD value)
 {
@@ -62,6 +65,38 @@ load_fast(GrGlmFit *fit, GrDDVector to, const GrHost *host)
 	return true;
 }
 
+/* True if the deviance over its degrees of freedom estimates a dispersion: not that of classes, one trial each. */
+static bool
+has_estimate(const GrGlmOptions *options)
+{
+	return !gr_family(options->distribution.family)->is_binary ||
+		(options->shape.weight && options->weighting == GR_PRIOR_WEIGHTS);
+}
+
+/*
+ * The dispersion by which steps are measured, from the sums of a pass: a step's squared decrement over it is squared
+ * standard errors. The gaussian and the gamma family's is estimated, and NAN after a linear pass, which has no
+ * deviance. Others have a known one, which is 1 but for the unit; if rows vary less than that, as weights far below 1
+ * make them and a quasi family may have it, the estimate counts. reach: sum of |theta_j| sqrt(H_jj); an estimate is no
+ * smaller than what rounding to float8 makes of predictors that large.
+ */
+static double
+dispersion_of(const GrGlmFit *fit, double reach)
+{
+	const GrGlmOptions *options = &fit->state->options;
+	GrDistribution distribution = options->distribution;
+	double		rows = options->shape.weight && options->weighting == GR_FREQUENCIES && options->totals != NULL ?
+		options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	double		rounding = ROUNDING * reach * (ROUNDING * reach);
+	double		estimated = fmax(deviance / fmax(rows - fit->rank, 1), rounding);
+
+	/* a linear pass has no deviance */
+	if (gr_family(distribution.family)->has_exponent)
+		return fit->pass.linear ? NAN : estimated;
+	return fit->pass.linear || !has_estimate(options) ? 1 : fmin(estimated, 1);
+}
+
 /* Notes what the pass's sums say about the lengths of steps. hi: H's triangle; first_row: its row of the first term */
 static void
 note_lengths(GrGlmFit *fit, const double *hi, int first_row)
@@ -75,7 +110,7 @@ note_lengths(GrGlmFit *fit, const double *hi, int first_row)
 		state->reach += fabs(state->theta[k + state->first]) * sqrt(hi[gr_at(first_row + k, first_row + k)]);
 	state->reach += state->typical_eta * sqrt(state->weight_sum);
 	/* sums of edge.c's measures are no residuals: its steps are judged in the deviance's own unit */
-	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) ? 1 : gr_unit_dispersion(fit, state->reach);
+	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) ? 1 : dispersion_of(fit, state->reach);
 }
 
 bool
@@ -113,18 +148,6 @@ gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *ho
 	/* how far on the first least-squares fit goes isn't known in standard errors, unless it is the last one */
 	state->decrement = isnan(state->dispersion) ? INFINITY : solved.decrement / state->dispersion;
 	return true;
-}
-
-double
-gr_newton_rounding(const GrGlmFit *fit)
-{
-	const GrGlmState *state = fit->state;
-	double		inflation = 0;
-
-	for (int k = 0; k < fit->nterms; k++)
-		if (!state->left_out[k])
-			inflation += 1 / state->pivot[k];
-	return 0x1p-53 * (state->reach / sqrt(state->dispersion) + sqrt(inflation));
 }
 
 /*

@@ -16,13 +16,6 @@
  */
 extern bool gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err);
 
-/*
- * After a pass and its step: how long rounding alone makes steps, in standard errors. A share of it is theta's, rounded
- * to float8, for which a step from there has no fewer right digits; the other that of the rows' terms, which variances
- * inflated by collinearity enlarge.
- */
-extern double gr_newton_rounding(const GrGlmFit *fit);
-
 /* An estimate and the Hessian there, of which digits are counted. Arrays are of terms. */
 typedef struct GrEstimate
 {

@@ -5,7 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/dd.h"
+#include "compute/glm/glm_row.h"
+#include "compute/glm/null.h"
 #include "compute/glm/phases.h"
+#include "compute/glm/response_unit.h"
 
 /* A step from here on lowers the deviance by less than this share of it: by half the square of its length. */
 #define LOWERS 1e-17
@@ -14,6 +18,73 @@
 #define FIRST_REACH 8.0
 
 #define PASSES_MAX 200
+
+/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
+static double
+total_squares(GrGlmFit *fit)
+{
+	const double *hi = gr_fit_hi(fit);
+	const double *lo = gr_fit_lo(fit);
+	int64_t		last = gr_at(fit->state->nfull + 1, 0);
+	int64_t		diagonal = gr_at(fit->state->nfull + 1, fit->state->nfull + 1);
+	int64_t		ones = gr_at(1, 1);
+	GrDD		squares = {hi[diagonal], lo[diagonal]};
+	GrDD		sum = {hi[last + 1], lo[last + 1]};
+	GrDD		weight = {hi[ones], lo[ones]};
+
+	if (fit->state->options.intercept)
+		squares = gr_dd_sub(squares, gr_dd_div(gr_dd_mul(sum, sum), weight));
+	return fmax(gr_dd_to_double(squares), 0);
+}
+
+/* Notes how large predictors are that offsets are part of, and how large the terms of a deviance. */
+static void
+note_magnitudes(GrGlmFit *fit, double sum, double mean)
+{
+	GrGlmState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	double		eta = fabs(gr_first_eta(distribution.link, mean));
+
+	eta = isfinite(eta) ? eta : 0;
+	state->typical_eta = state->options.shape.offset ? eta : 0;
+	/* FAST takes a Poisson regression's for mu - y eta, and the responses' part by itself */
+	state->deviance_terms = distribution.family == GR_POISSON && isfinite(sum) ? 2 * sum * (1 + eta) : 0;
+}
+
+void
+gr_null_choose(GrGlmFit *fit)
+{
+	GrGlmState *state = fit->state;
+	const GrGlmOptions *options = &state->options;
+	bool		weighted = options->shape.weight;
+	double		weights = gr_fit_has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		ones = gr_unit_of_response(fit, gr_fit_has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
+	bool		binary = gr_family(options->distribution.family)->is_binary;
+
+	if (!options->intercept)
+		state->null_intercept = 0;
+	else if (fit->pass.linear && options->shape.offset)
+		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
+	else if (gr_is_logistic(options->distribution))
+		state->null_intercept = log(ones / (weights - ones));
+	else
+		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
+	/* the sum of large responses may be infinite; another intercept is as good to begin with */
+	if (!binary && !isfinite(state->null_intercept))
+		state->null_intercept = gr_first_eta(options->distribution.link, 1);
+	note_magnitudes(fit, ones, ones / weights);
+	/* responses of one class, which Firth's penalty allows: whatever the offsets are */
+	if (options->firth && options->intercept && (ones == 0 || ones == weights))
+		fit->null_deviance = 0;
+	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
+		(!options->intercept && !gr_is_logistic(options->distribution)))
+		fit->null_deviance = fit->pass.linear && gr_fit_is_solved_at_zero(options) ? total_squares(fit) : NAN;
+	else if (weighted)
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
+			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	else
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
+}
 
 static bool
 ask(GrGlmFit *fit)

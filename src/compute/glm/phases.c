@@ -105,7 +105,7 @@ carve_fit(GrArena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState
 		state->changed = gr_carve_ints(arena, n);
 	}
 	state->triangle = dense ? gr_carve_doubles(arena, 2 * gr_triangle(nterms + 1)) : NULL;
-	state->workspace = dense ? gr_carve(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
+	state->workspace = dense ? gr_carve(arena, gr_normal_workspace_nbytes((int) nterms)) : NULL;
 	state->history = gr_mixing_nbytes(options) > 0 ? gr_carve(arena, gr_mixing_nbytes(options)) : NULL;
 	state->edge_null = gr_edge_ndoubles(options) > 0 ? gr_carve_doubles(arena, gr_edge_ndoubles(options)) : NULL;
 	fit->edge_terms = gr_carve_bools(arena, nterms);

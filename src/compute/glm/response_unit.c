@@ -26,9 +26,6 @@
 /* Two units that differ by fewer powers of two are as good as one another. */
 #define NEAR_EXPONENT 8
 
-/* Rounding to float8 changes predictors by 2^-53 of themselves, or some times that. */
-#define ROUNDING 0x1p-43
-
 /* log(2) */
 static const GrDD log_2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 
@@ -184,37 +181,6 @@ double
 gr_unit_of_response(const GrGlmFit *fit, double y)
 {
 	return gr_response_in_unit(fit->state->options.distribution, y);
-}
-
-double
-gr_unit_deviance(const GrGlmFit *fit, double deviance)
-{
-	return ldexp(deviance, powers_of(fit->state->options.distribution).deviance);
-}
-
-/* True if the deviance over its degrees of freedom estimates a dispersion: not that of classes, one trial each. */
-static bool
-has_estimate(const GrGlmOptions *options)
-{
-	return !gr_family(options->distribution.family)->is_binary ||
-		(options->shape.weight && options->weighting == GR_PRIOR_WEIGHTS);
-}
-
-double
-gr_unit_dispersion(const GrGlmFit *fit, double reach)
-{
-	const GrGlmOptions *options = &fit->state->options;
-	GrDistribution distribution = options->distribution;
-	double		rows = options->shape.weight && options->weighting == GR_FREQUENCIES && options->totals != NULL ?
-		options->totals->weights : fit->sums[GR_SUM_NROWS];
-	double		deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
-	double		rounding = ROUNDING * reach * (ROUNDING * reach);
-	double		estimated = fmax(deviance / fmax(rows - fit->rank, 1), rounding);
-
-	/* a linear pass has no deviance */
-	if (gr_family(distribution.family)->has_exponent)
-		return fit->pass.linear ? NAN : estimated;
-	return fit->pass.linear || !has_estimate(options) ? 1 : fmin(estimated, 1);
 }
 
 /* True if row and column number row of a packed triangle have an entry beside the diagonal that isn't 0. */

@@ -27,16 +27,13 @@ extern bool gr_unit_choose(GrGlmFit *fit, bool *again, GrError *err);
 extern double gr_unit_of_response(const GrGlmFit *fit, double y);
 
 /* A deviance in the response's own unit, from one in the fit's */
-extern double gr_unit_deviance(const GrGlmFit *fit, double deviance);
+static inline double
+gr_unit_deviance(const GrGlmFit *fit, double deviance)
+{
+	GrDistribution distribution = fit->state->options.distribution;
 
-/*
- * The dispersion by which steps are measured, from the sums of a pass: a step's squared decrement over it is squared
- * standard errors. The gaussian and the gamma family's is estimated, and NAN after a linear pass, which has no
- * deviance. Others have a known one, which is 1 but for the unit; if rows vary less than that, as weights far below 1
- * make them and a quasi family may have it, the estimate counts. reach: sum of |theta_j| sqrt(H_jj); an estimate is no
- * smaller than what rounding to float8 makes of predictors that large.
- */
-extern double gr_unit_dispersion(const GrGlmFit *fit, double reach);
+	return ldexp(deviance, -gr_family(distribution.family)->deviance_power * distribution.exponent);
+}
 
 /*
  * Fails with GR_OUT_OF_RANGE if a column's sum of squares in the Gram matrix of an EXACT pass, row j + 1 of which is of

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/linalg/ldl.h"
+#include "compute/linalg/normal.h"
 #include "compute/linear/ols.h"
 
 /*
@@ -62,7 +62,7 @@ carve_iv(Iv *iv, GrArena *arena)
 	iv->l = gr_carve_dd(arena, terms);
 	iv->d = gr_carve_dd(arena, nterms + 1);
 	iv->aliased = gr_carve_bools(arena, nterms);
-	iv->ols_workspace = gr_carve(arena, gr_ols_workspace_nbytes(nfeatures));
+	iv->ols_workspace = gr_carve(arena, gr_normal_workspace_nbytes(nfeatures));
 }
 
 static Iv

@@ -22,9 +22,7 @@
 #define GPUREG_OLS_H
 
 #include "compute/linalg/gram.h"
-#include "compute/linalg/ldl.h"
-#include "compute/linalg/solver.h"
-#include "compute/linalg/term_moves.h"
+#include "compute/linalg/normal.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,9 +54,6 @@ typedef struct GrOlsFit
 /* Terms whose covariances' low halves are kept at most: fewer than are solved on a device, which gives none */
 #define GR_LOW_TERMS_MAX 95
 
-/* Bytes of workspace for gr_ols_solve(). */
-extern size_t gr_ols_workspace_nbytes(int nfeatures);
-
 /*
  * Solves gram, of 1 row or more, which is left as it is. fit->coef and fit->vcov point to the caller's arrays, vcov may
  * be NULL when coefficients alone are wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of squares over-
@@ -66,46 +61,6 @@ extern size_t gr_ols_workspace_nbytes(int nfeatures);
  * is wanted, a variance or a sum of squares is beyond float8's range, or not 0 and below it; and with GR_CANCELED.
  */
 extern bool gr_ols_solve(const GrGram *gram, void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err);
-
-typedef struct GrNormalFit
-{
-	int			nterms;
-	int			rank;			/* terms that are not aliased */
-	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
-	double	   *coef;			/* nterms: b; NaN for an aliased term */
-	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
-	double	   *inverse_low;	/* packed triangle: what rounding left of inverse, unless on_device; or NULL */
-	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
-	double		decrement;		/* c' A^-1 c */
-	bool		on_device;		/* solved there */
-	int			skip;			/* in: rows of the triangle that are passed over, before those of A */
-	double		tolerance;		/* in: a term is aliased if its pivot is not above this share of its diagonal entry */
-	const GrSolver *solver;		/* in: as in GrOlsFit */
-	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
-	GrMatrixRows rows;			/* in: what the triangle's rows are, those passed over included, for errors */
-} GrNormalFit;
-
-/* max_rank of sums over so many rows, and of sums with a penalty, which raises it */
-static inline int64_t
-gr_max_rank(double nrows, double l2)
-{
-	return l2 == 0 && nrows >= 1 && nrows <= GR_MAX_FEATURES ? (int64_t) nrows : 0;
-}
-
-/*
- * Solves A b = c for a positive semidefinite A. triangle: packed, of skip + nterms + 1 rows: those passed over, those
- * of A, and c' as the last one, whose diagonal entry is not looked at. workspace: gr_ols_workspace_nbytes(nterms)
- * bytes. Fails as gr_ols_solve() does.
- */
-extern bool gr_normal_solve(GrDDConstVector triangle, void *workspace, GrNormalFit *fit, const GrHost *host,
-							GrError *err);
-
-/*
- * After a gr_normal_solve() of nterms terms with that workspace, neither on a device nor with an inverse: term k less
- * its regression on the terms before it that are not aliased, as coefficients of the terms 0 .. k, times a power of two
- * that brings the residual's square into [1, 4). False if the host asked to stop.
- */
-extern bool gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll);
 
 /*
  * A factorisation L D L' of terms and the response, which is the last row, in double-double: of the terms' projections,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/linalg/ldl.h"
+#include "compute/linalg/normal.h"
 #include "compute/linear/select_best.h"
 
 /* Entry (i, j) of a packed triangle, whichever is greater */
@@ -43,7 +43,7 @@ carve_select(GrSelect *select, SelectWork *work, bool intercept, GrArena *arena)
 	select->columns = gr_carve_ints(arena, p + 1);
 	select->sorted = gr_carve_ints(arena, p + 1);
 	select->known = gr_carve_bools(arena, p + 1);
-	select->ols_workspace = gr_carve(arena, gr_ols_workspace_nbytes(p));
+	select->ols_workspace = gr_carve(arena, gr_normal_workspace_nbytes(p));
 }
 
 size_t

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/linalg/ldl.h"
+#include "compute/linalg/normal.h"
 
 /* Nodes of so many features that may be dropped put them in order; below, that takes longer than it saves. */
 #define SORTED_MIN 4

@@ -103,7 +103,7 @@ carve_fit(GrClusterFit *fit, Beginning *beginning, GrArena *arena)
 	beginning->sums = gr_carve_dd(arena, gr_triangle(n + 1));
 	beginning->pivot = gr_carve_doubles(arena, n);
 	beginning->left = gr_carve_doubles(arena, 2 * n);
-	beginning->solver = gr_carve(arena, gr_ols_workspace_nbytes(fit->nterms));
+	beginning->solver = gr_carve(arena, gr_normal_workspace_nbytes(fit->nterms));
 }
 
 size_t

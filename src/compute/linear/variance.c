@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "compute/linalg/ldl.h"
+#include "compute/linalg/normal.h"
 
 /*
  * Residuals of a perfect fit over its means, squared: exp() and the like leave some 2^-53 (1 + |eta|) of a mean. A

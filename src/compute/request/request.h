@@ -15,6 +15,8 @@
 #ifndef GPUREG_REQUEST_H
 #define GPUREG_REQUEST_H
 
+#include <string.h>
+
 #include "compute/design/formula.h"
 #include "compute/glm/glm.h"
 #include "compute/request/cluster_middle.h"
@@ -122,18 +124,129 @@ extern GrRequest *gr_request_by_group(const GrRequest *request, int ngroups, GrM
 /* Memory by malloc(); free() gives it back. */
 extern const GrMemory gr_request_malloc;
 
+/* The request's array k, or NULL */
+static inline const double *
+gr_request_array(const GrRequest *request, GrRequestArray k)
+{
+	return request->offsets[k] == 0 ? NULL : (const double *) ((const char *) request + request->offsets[k]);
+}
+
+/* The pass, the bootstrap, the scores (without terms) or the clusters of a request. Their arrays are the request's. */
+static inline GrPass
+gr_request_pass(const GrRequest *request)
+{
+	GrPass		pass;
+
+	memset(&pass, 0, sizeof(pass));
+	pass.kind = (GrPassKind) request->kind;
+	pass.shape = request->shape;
+	pass.distribution = request->distribution;
+	pass.beta = gr_request_array(request, GR_REQUEST_BETA);
+	pass.shift = gr_request_array(request, GR_REQUEST_SHIFT);
+	pass.nfaces = request->nfaces;
+	pass.faces = gr_request_array(request, GR_REQUEST_FACES);
+	pass.face_absolute = gr_request_array(request, GR_REQUEST_FACE_ABSOLUTE);
+	pass.face_relative = request->face_relative;
+	pass.linear = (request->flags & GR_REQUEST_LINEAR) != 0;
+	pass.measure = (GrMeasure) request->measure;
+	pass.edge = request->edge;
+	pass.counts = (request->flags & GR_REQUEST_COUNTS) != 0;
+	pass.factor = gr_request_array(request, GR_REQUEST_FACTOR);
+	return pass;
+}
+
+static inline GrBootPass
+gr_request_boot(const GrRequest *request)
+{
+	GrBootPass pass;
+
+	memset(&pass, 0, sizeof(pass));
+	pass.shape = request->shape;
+	pass.distribution = request->distribution;
+	pass.beta = gr_request_array(request, GR_REQUEST_BETA);
+	pass.beta_lo = gr_request_array(request, GR_REQUEST_BETA_LO);
+	pass.shift = gr_request_array(request, GR_REQUEST_SHIFT);
+	pass.nactive = request->nactive;
+	pass.factor = gr_request_array(request, GR_REQUEST_FACTOR);
+	pass.seed = request->seed;
+	pass.first = request->first;
+	pass.nreps = request->nreps;
+	pass.steps = gr_request_array(request, GR_REQUEST_STEPS);
+	pass.influence = gr_request_array(request, GR_REQUEST_LINES);
+	pass.ninfluence = request->ninfluence;
+	pass.flips = request->kind == GR_REQUEST_FLIPS;
+	return pass;
+}
+
+static inline GrScores
+gr_request_scores(const GrRequest *request)
+{
+	GrScores	scores;
+
+	memset(&scores, 0, sizeof(scores));
+	scores.shape = request->shape;
+	scores.distribution = request->distribution;
+	scores.beta = gr_request_array(request, GR_REQUEST_BETA);
+	scores.beta_lo = gr_request_array(request, GR_REQUEST_BETA_LO);
+	scores.shift = gr_request_array(request, GR_REQUEST_SHIFT);
+	scores.hessian = (request->flags & GR_REQUEST_HESSIAN) != 0;
+	return scores;
+}
+
+static inline GrClusterPass
+gr_request_clusters(const GrRequest *request)
+{
+	GrClusterPass pass;
+
+	memset(&pass, 0, sizeof(pass));
+	pass.scores = gr_request_scores(request);
+	pass.way = (GrClusterWay) request->way;
+	return pass;
+}
+
+/*
+ * Checks of shapes, kinds and counts, and of whether the arrays that are needed are there. gr_request_valid() calls
+ * these functions for every request that comes from another process. Each function returns true, or false with
+ * GR_INVALID and a detail that says what is wrong. The functions do not read float8 arrays, since any number is allowed
+ * there. A struct may be a copy of memory that another process writes to: a bool may be any byte, and an enum any int.
+ */
+
+/* True if the byte is false or true. */
+static inline bool
+gr_bool_valid(const bool *flag)
+{
+	unsigned char byte;
+
+	memcpy(&byte, flag, 1);
+	return byte <= 1;
+}
+
+/* True if rows of this shape can be, those of kept columns included. */
+extern bool gr_shape_valid(const GrRowShape *shape, GrError *err);
+
+/* True if rows of the shape of_pass can be, and are those of a sink of this shape, which keeps them as float8. */
+extern bool gr_rows_are_of(const GrRowShape *of_pass, GrRowShape shape, GrError *err);
+
+extern bool gr_distribution_valid(const GrDistribution *distribution, GrError *err);
+
+/* Checks a pass over a sink of this shape. Arrays that the pass needs must not be NULL. */
+extern bool gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err);
+
+/* Checks a bootstrap over a sink of this shape. It must have an active term: without one there is nothing to sum. */
+extern bool gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err);
+
+/* Checks scores of rows of a sink of this shape. */
+extern bool gr_scores_valid(const GrScores *scores, GrRowShape shape, GrError *err);
+
+/* Checks a pass of clusters over a sink of this shape, whose rows must have the keys that the way goes by. */
+extern bool gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err);
+
 /*
  * True if the nbytes at request are a request over rows of this shape, and nothing else: the block is aligned, its kind
  * and counts are allowed, and its arrays lie where the counts say. Reads no byte beyond nbytes. float8 arrays are not
  * looked at, since any number is allowed in them. False with GR_INVALID.
  */
 extern bool gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrError *err);
-
-/* The pass or bootstrap that a request of that kind says. Its arrays are the request's. */
-extern GrPass gr_request_pass(const GrRequest *request);
-extern GrBootPass gr_request_boot(const GrRequest *request);
-extern GrScores gr_request_scores(const GrRequest *request);	/* without terms */
-extern GrClusterPass gr_request_clusters(const GrRequest *request);
 
 /*
  * True if the head alone says sums that gr_request_nsums() and gr_request_merge() can take: its arrays need not follow
@@ -214,13 +327,6 @@ typedef struct GrRequestOps
 
 /* Rows that kernels like at a time */
 #define GR_REQUEST_BATCH 256
-
-/* The request's array k, or NULL */
-static inline const double *
-gr_request_array(const GrRequest *request, GrRequestArray k)
-{
-	return request->offsets[k] == 0 ? NULL : (const double *) ((const char *) request + request->offsets[k]);
-}
 
 /*
  * Makes a request of this head, whose nbytes and offsets are set. from: the arrays, of which those that are NULL are

@@ -344,9 +344,9 @@ gr_record_rows(GrDataSet *data, const char *name, double started)
 		});
 		return;
 	}
-	for (int k = 0; parts != NULL && k < parts->n; k++)
-		data->job->times.kernel_s += parts->part[k]->times.kernel_s;
 	gr_record_run(name, data->job, started, data->read_done, gr_now());
+	for (int k = 0; parts != NULL && k < parts->n; k++)
+		gr_last_run.kernel_s += gr_job_times(parts->part[k])->kernel_s;
 	if (parts != NULL)
 		append_reason("; %d folds, %d passes over one each", parts->n, parts->npasses);
 	if (holder->spool.file != NULL)
@@ -362,12 +362,13 @@ gr_record_rows(GrDataSet *data, const char *name, double started)
 	/* the rows of several sources are those of all, and the seconds too */
 	for (int f = 1; f < data->n; f++)
 	{
-		const GrJob *job = data->source[f].job;
+		GrJob	   *job = data->source[f].job;
+		const GrTimes *times = gr_job_times(job);
 
 		gr_last_run.nrows += job->nrows;
-		gr_last_run.bytes_to_device += job->times.bytes_to_device;
-		gr_last_run.copy_s += job->times.copy_s;
-		gr_last_run.kernel_s += job->times.kernel_s;
+		gr_last_run.bytes_to_device += times->bytes_to_device;
+		gr_last_run.copy_s += times->copy_s;
+		gr_last_run.kernel_s += times->kernel_s;
 	}
 }
 

@@ -133,29 +133,41 @@ gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions 
 				 errhint("With clusters vcov is CR0, CR1 or CR2.")));
 }
 
-/* Does what the fit wants of the rows. */
-static void
-answer(GrRowSource *source, GrGlmFit *fit, GrGlmWant want)
+/*
+ * Makes the fit: does what it wants of the rows until it is done or, of a sample that tells where another fit starts,
+ * until it is separated. shows: gpu_progress() shows passes that have a deviance. Returns false if the fit failed.
+ */
+static bool
+make_fit(GrRowSource *source, GrGlmFit *fit, bool is_start, bool shows, GrError *err)
 {
-	if (want == GR_GLM_CHANGE)
-		gr_source_change(source, fit->basis);
-	else if (want == GR_GLM_ASCEND)
-	{
-		fit->ascent.single = source->single;
-		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
-	}
-	else if (want == GR_GLM_CLUSTERS)
-		gr_source_clusters(source, fit);
-	else
-		gr_source_sums(source, gr_pass_request(&fit->pass), fit->sums);
-}
+	GrGlmWant	want;
 
-/* For gpu_progress(): a pass that has a deviance */
-static void
-note_progress(const GrGlmFit *fit, GrGlmWant want)
-{
-	if (want == GR_GLM_PASS && fit->pass.measure == GR_MEASURE_STEP && fit->pass.kind != GR_PASS_FACE)
-		gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
+	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		switch (want)
+		{
+			case GR_GLM_CHANGE:
+				gr_source_change(source, fit->basis);
+				break;
+			case GR_GLM_ASCEND:
+				fit->ascent.single = source->single;
+				gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
+				break;
+			case GR_GLM_CLUSTERS:
+				gr_source_clusters(source, fit);
+				break;
+			default:
+				gr_source_sums(source, gr_pass_request(&fit->pass), fit->sums);
+				if (shows && fit->pass.measure == GR_MEASURE_STEP && fit->pass.kind != GR_PASS_FACE)
+					gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
+		}
+		if (!gr_glm_advance(fit, &gr_host, err))
+			return false;
+		if (is_start && gr_glm_is_separated(fit))
+			break;
+	}
+	return true;
 }
 
 /* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
@@ -163,8 +175,7 @@ static GrGlmFit *
 fit_sample(GrRowSource *source, const GrIngest *ingest, const GrGlmOptions *options, GrRowSource *sample)
 {
 	GrGlmOptions few;
-	GrGlmFit *fit;
-	GrGlmWant want;
+	GrGlmFit   *fit;
 	GrError		err = {0};
 	double		share;
 
@@ -174,21 +185,12 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrGlmOptions *opti
 	few = gr_glm_sample(options, share);
 	few.totals = &sample->totals;
 	fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&few), MCXT_ALLOC_HUGE), &few);
-	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		answer(sample, fit, want);
-		if (!gr_glm_advance(fit, &gr_host, &err))
-		{
-			/* an interrupt that was met is no reason to go on without a sample */
-			if (err.status == GR_CANCELED)
-				gr_raise(&err);
-			return NULL;
-		}
-		if (gr_glm_is_separated(fit))
-			return NULL;
-	}
-	return fit;
+	if (make_fit(sample, fit, true, false, &err))
+		return gr_glm_is_separated(fit) ? NULL : fit;
+	/* an interrupt that was met is no reason to go on without a sample */
+	if (err.status == GR_CANCELED)
+		gr_raise(&err);
+	return NULL;
 }
 
 void
@@ -219,20 +221,13 @@ fit_without(GrRowSource *source, const GrGlmOptions *options, int k)
 {
 	GrGlmOptions without = gr_glm_without(options, k);
 	GrGlmFit *fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&without), MCXT_ALLOC_HUGE), &without);
-	GrGlmWant want;
 	GrError		err = {0};
 
-	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		answer(source, fit, want);
-		if (gr_glm_advance(fit, &gr_host, &err))
-			continue;
-		if (err.status == GR_CANCELED)
-			gr_raise(&err);
-		return NULL;
-	}
-	return fit;
+	if (make_fit(source, fit, false, false, &err))
+		return fit;
+	if (err.status == GR_CANCELED)
+		gr_raise(&err);
+	return NULL;
 }
 
 /* Which infinity separated terms run to, where there is a choice of directions. */
@@ -273,21 +268,15 @@ gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *na
 		   GrError *err)
 {
 	GrGlmOptions options = *given;
-	GrGlmFit *fit;
-	GrGlmWant want;
+	GrGlmFit   *fit;
 
 	gr_check_terms(options.shape.nfeatures, options.intercept);
 	check_vcov(&options);
 	if (source->kind == &gr_source_held && source->job != NULL)
 		options.linear_solver = gr_job_solver(source->job);
 	fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&options), MCXT_ALLOC_HUGE), &options);
-	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
+	if (!make_fit(source, fit, false, true, err))
 	{
-		CHECK_FOR_INTERRUPTS();
-		answer(source, fit, want);
-		note_progress(fit, want);
-		if (gr_glm_advance(fit, &gr_host, err))
-			continue;
 		if (err->status == GR_ONE_CLASS)
 			return false;
 		gr_note_device_error(err);

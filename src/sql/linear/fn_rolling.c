@@ -135,7 +135,7 @@ begin(Rolling *r, TupleTableSlot *slot)
 	r->tails_shift = palloc0((p + 1) * sizeof(double));
 	r->scratch = palloc_extended(gr_gram_scratch_nbytes(r->shape), MCXT_ALLOC_HUGE);
 	w->gram = gr_gram_make(p);
-	w->workspace = palloc_extended(gr_ols_workspace_nbytes(p), MCXT_ALLOC_HUGE);
+	w->workspace = palloc_extended(gr_normal_workspace_nbytes(p), MCXT_ALLOC_HUGE);
 	w->fit.intercept = r->intercept;
 	w->fit.coef = palloc(nterms * sizeof(double));
 	w->fit.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);

@@ -472,7 +472,7 @@ open_features(Features *f, GrState *stats)
 	for (int64 k = 0; k <= f->p + 1; k++)
 		gr_gram_set(&f->gram, f->p + 1, k, gr_dd(0.0));
 	f->gram.shift[f->p] = 0;
-	f->workspace = palloc_extended(gr_ols_workspace_nbytes(f->p), MCXT_ALLOC_HUGE);
+	f->workspace = palloc_extended(gr_normal_workspace_nbytes(f->p), MCXT_ALLOC_HUGE);
 	f->aliased = palloc0((f->p + 1) * sizeof(bool));
 	f->coef = fit.coef = palloc((f->p + 1) * sizeof(double));
 	/* the terms that a fit would leave out, whatever its response is */

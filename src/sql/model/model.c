@@ -277,7 +277,7 @@ gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *c
 	GrOlsFit	fit = {0};
 	GrError		err = {0};
 	int			nterms = nfeatures + (intercept ? 1 : 0);
-	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(nfeatures), MCXT_ALLOC_HUGE);
+	void	   *workspace = palloc_extended(gr_normal_workspace_nbytes(nfeatures), MCXT_ALLOC_HUGE);
 
 	gr_check_terms(nfeatures, intercept);
 	fit.coef = palloc(nterms * sizeof(double));

@@ -162,7 +162,7 @@ gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse)
 		.nterms = block->n,.tolerance = (block->has_low ? LOW_RANK_ROUNDING : 4 * DBL_EPSILON) * block->n
 	};
 	GrError		err = {0};
-	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(block->n), MCXT_ALLOC_HUGE);
+	void	   *workspace = palloc_extended(gr_normal_workspace_nbytes(block->n), MCXT_ALLOC_HUGE);
 
 	fit.aliased = block->aliased = palloc0(block->n * sizeof(bool));
 	fit.coef = block->coef = palloc(block->n * sizeof(double));

@@ -1,7 +1,7 @@
 /*
- * ols_device.c: normal equations of many terms, factorised and solved on a device; see ols_factor.h.
+ * normal_device.c: normal equations of many terms, factorised and solved on a device; see normal.h.
  */
-#include "compute/linear/ols_factor.h"
+#include "compute/linalg/normal.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static bool
 has_shifted_terms(const GrNormalFactor *f, const GrNormalMatrix *a)
 {
 	for (int64_t j = 0; j < f->m; j++)
-		if (gr_ols_shift_of(a, j) != 0.0)
+		if (gr_normal_shift_of(a, j) != 0.0)
 			return true;
 	return false;
 }
@@ -62,9 +62,9 @@ solve_for_origin(GrNormalFactor *f, const GrNormalMatrix *a, bool *solved, const
 	memset(f->inverse.lo + before, 0, ((size_t) f->m + 1) * sizeof(double));
 	for (int64_t j = 0; j <= f->m; j++)
 	{
-		f->inverse.hi[before + j] = j == 0 ? 1.0 : j == f->m ? 0.0 : -gr_ols_shift_of(a, j);
+		f->inverse.hi[before + j] = j == 0 ? 1.0 : j == f->m ? 0.0 : -gr_normal_shift_of(a, j);
 		if (j < f->m)
-			largest = fmax(largest, fabs(gr_ols_origin_weight(f, a, j)));
+			largest = fmax(largest, fabs(gr_normal_origin_weight(f, a, j)));
 	}
 	f->ldl.scale[f->m] = ldexp(1.0, -ilogb(isfinite(largest) ? largest : 1.0)) / f->ldl.scale[0];
 	ok = solve_on_device(f, &b, false, host, err);
@@ -107,7 +107,7 @@ solve_within_rank(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse,
 }
 
 bool
-gr_ols_device_solve(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host, GrError *err)
+gr_normal_device_solve(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host, GrError *err)
 {
 	bool		has_memory = true;
 
@@ -135,7 +135,7 @@ fill_origin_on_device(const GrNormalFactor *f, const GrNormalMatrix *a, const Gr
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		if (f->ldl.aliased[k])
 			continue;
-		variance = gr_dd_add(variance, gr_dd_mul_d(gr_dd_get(f->origin, k), gr_ols_origin_weight(f, a, k)));
+		variance = gr_dd_add(variance, gr_dd_mul_d(gr_dd_get(f->origin, k), gr_normal_origin_weight(f, a, k)));
 		entries[k] = gr_dd_to_double(covariance) * scale[0] / y_scale * scale[k] / y_scale + 0.0;
 		entries[k * f->m] = entries[k];
 	}
@@ -145,7 +145,7 @@ fill_origin_on_device(const GrNormalFactor *f, const GrNormalMatrix *a, const Gr
 }
 
 bool
-gr_ols_device_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse, const GrHost *host,
+gr_normal_device_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse, const GrHost *host,
 					  GrError *err)
 {
 	for (int k = 0; k < f->m; k++)
