@@ -28,14 +28,13 @@ gr_raise_nfeatures(int64 p)
 }
 
 void
-gr_check_terms(int nfeatures, bool intercept)
+gr_raise_no_terms(void)
 {
-	if (nfeatures == 0 && !intercept)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a model needs an intercept or a feature"),
-				 errhint("Leave intercept at true, or add columns to the query: "
-						 "those after the first are the features.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("a model needs an intercept or a feature"),
+			 errhint("Leave intercept at true, or add columns to the query: "
+					 "those after the first are the features.")));
 }
 
 void

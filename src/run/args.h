@@ -34,8 +34,15 @@ gr_check_nfeatures(int64 p)
 		gr_raise_nfeatures(p);
 }
 
+extern void gr_raise_no_terms(void) pg_attribute_noreturn();
+
 /* ERROR if a model has no terms: neither an intercept nor features. */
-extern void gr_check_terms(int nfeatures, bool intercept);
+static inline void
+gr_check_terms(int nfeatures, bool intercept)
+{
+	if (nfeatures == 0 && !intercept)
+		gr_raise_no_terms();
+}
 
 extern void gr_raise_count(void) __attribute__((noreturn));
 

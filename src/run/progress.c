@@ -42,11 +42,11 @@ PG_FUNCTION_INFO_V1(gr_progress);
 #define NOTICE_S 1.0			/* between two notices */
 
 bool		gr_progress_notices = false;
+bool		gr_progress_active = false;
 
 /* This process's */
 static struct
 {
-	bool		active;			/* a function is under way that the entry is for */
 	char		name[NAME_NBYTES];
 	double		started;
 	double		noticed;		/* when there was a notice */
@@ -69,9 +69,9 @@ static void
 end_progress(void *arg)
 {
 	/* what a failed transaction has ended already, or another command has taken, is left alone */
-	if (mine.active && MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_GPUREG)
+	if (gr_progress_active && MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_GPUREG)
 		pgstat_progress_end_command();
-	mine.active = false;
+	gr_progress_active = false;
 }
 
 /* Takes the entry, with all that is known. */
@@ -101,7 +101,7 @@ show(void)
 static bool
 is_shown(void)
 {
-	if (!mine.active && !IsParallelWorker())
+	if (!gr_progress_active && !IsParallelWorker())
 		return false;
 	if (MyBEEntry == NULL || !pgstat_track_activities)
 		return false;
@@ -126,7 +126,7 @@ gr_progress_begin(FunctionCallInfo fcinfo)
 	mine.started = mine.noticed = gr_now();
 	callback->func = end_progress;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	mine.active = true;
+	gr_progress_active = true;
 	show();
 }
 
@@ -153,7 +153,7 @@ notice(void)
 }
 
 void
-gr_progress_rows(int64 nrows)
+gr_progress_add_rows(int64 nrows)
 {
 	if (!is_shown())
 		return;

@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "fmgr.h"
 
 /* gpureg.progress_notices: notices once a second at most */
@@ -22,8 +23,19 @@ extern bool gr_progress_notices;
  */
 extern void gr_progress_begin(FunctionCallInfo fcinfo);
 
+/* True while a function is under way whose progress this process reports */
+extern bool gr_progress_active;
+
+/* Reports that this process, which reports progress or works for one that may, has read nrows more rows. */
+extern void gr_progress_add_rows(int64 nrows);
+
 /* Reports that this process has read nrows more rows. */
-extern void gr_progress_rows(int64 nrows);
+static inline void
+gr_progress_rows(int64 nrows)
+{
+	if (gr_progress_active || IsParallelWorker())
+		gr_progress_add_rows(nrows);
+}
 
 /* Reports that another pass over the rows is done. */
 extern void gr_progress_pass(void);

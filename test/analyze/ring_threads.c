@@ -67,8 +67,11 @@ dsm_segment_handle(dsm_segment *seg)
 	return 1;
 }
 
+bool		gr_progress_active;
+int			ParallelWorkerNumber = -1;
+
 void
-gr_progress_rows(int64 nrows)
+gr_progress_add_rows(int64 nrows)
 {
 }
 

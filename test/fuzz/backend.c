@@ -459,8 +459,10 @@ call_function(PGFunction function, Datum argument)
 }
 
 /* Ignored: nobody reads an input's progress. */
+bool		gr_progress_active;
+
 void
-gr_progress_rows(int64 nrows)
+gr_progress_add_rows(int64 nrows)
 {
 	(void) nrows;
 }

@@ -340,7 +340,7 @@ gr_working_weight(GrDistribution distribution, double eta)
  * Names
  */
 
-static const char *const link_names[GR_NLINKS] = {
+const char *const gr_link_names[GR_NLINKS] = {
 	[GR_IDENTITY] = "identity",[GR_LOGIT] = "logit",[GR_PROBIT] = "probit",[GR_CLOGLOG] = "cloglog",[GR_LOG] = "log",
 	[GR_SQRT] = "sqrt",[GR_INVERSE] = "inverse"
 };
@@ -378,18 +378,12 @@ gr_family_named(const char *name, GrFamily *family, bool *quasi)
 	return false;
 }
 
-const char *
-gr_link_name(GrLink link)
-{
-	return link_names[link];
-}
-
 bool
 gr_link_named(const char *name, GrLink *link)
 {
 	for (int k = 0; k < GR_NLINKS; k++)
 	{
-		if (!same_name(name, link_names[k]))
+		if (!same_name(name, gr_link_names[k]))
 			continue;
 		*link = (GrLink) k;
 		return true;
@@ -527,11 +521,8 @@ gr_binomial_null_deviance(double weights, double ones)
 double
 gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant)
 {
-	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
-	double		unit = deviance > 0 && deviance < 1e-280 ? 0x1p200 : 1.0;
-
 	if (family == GR_GAUSSIAN)
-		return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
+		return gr_gaussian_log_likelihood(deviance, nobs, log_constant);
 	if (family == GR_GAMMA)
 	{
 		/* of shape 1 / dispersion, which R takes as the deviance over the weights, not as the one of its summary */

@@ -205,6 +205,8 @@ gr_family_method(GrDistribution distribution, bool quasi)
 	return gr_is_logistic(distribution) && !quasi ? "logistic" : "glm";
 }
 
+extern const char *const gr_link_names[GR_NLINKS];
+
 /*
  * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is
  * estimated, "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
@@ -214,8 +216,14 @@ gr_family_name(GrFamily family, bool quasi)
 {
 	return quasi ? gr_family(family)->quasi_name : gr_family(family)->name;
 }
+
 extern bool gr_family_named(const char *name, GrFamily *family, bool *quasi);
-extern const char *gr_link_name(GrLink link);
+static inline const char *
+gr_link_name(GrLink link)
+{
+	return gr_link_names[link];
+}
+
 extern bool gr_link_named(const char *name, GrLink *link);
 
 /* The link of a family when none is named, and whether it can have that link */
@@ -224,6 +232,7 @@ gr_family_link(GrFamily family)
 {
 	return gr_family(family)->links[0];
 }
+
 static inline bool
 gr_family_has_link(GrFamily family, GrLink link)
 {
@@ -261,6 +270,15 @@ extern double gr_mean_difference(GrLink link, double to, double from, double by)
  * log_constant: see GrRowTotals
  */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
+
+static inline double
+gr_gaussian_log_likelihood(double deviance, double nobs, double log_constant)
+{
+	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = deviance > 0 && deviance < 1e-280 ? 0x1p200 : 1.0;
+
+	return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
+}
 
 /*
  * The one parameter of a distribution as a float8, for states: theta of the negative binomial family, the exponent of

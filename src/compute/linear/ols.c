@@ -68,35 +68,13 @@ move_intercept(GrNormalFactor *f, const GrNormalMatrix *a)
 	gr_dd_set(f->ldl.u, 0, fabs(moved.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : moved);
 }
 
-/* A result that isn't 0 in double-double, or is: is it within float8's range, with all its digits? where: its column */
+/* Fails as a result must be that isn't 0 in double-double and no normal float8, with all its digits. where: its column */
 static bool
-in_range(double value, bool is_zero, int64_t where, const char *what, GrError *err)
+fail_range(double value, int64_t where, const char *what, GrError *err)
 {
-	if (is_zero || (fabs(value) >= DBL_MIN && fabs(value) <= DBL_MAX))
-		return true;
 	if (err->status == GR_OK)
 		err->value = value;
 	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, where, "%s", what);
-}
-
-static bool
-coefficients_in_range(const GrNormalFactor *f, const GrNormalMatrix *a, const double *coef, GrError *err)
-{
-	for (int k = 0; k < f->m; k++)
-		if (!in_range(coef[k], f->ldl.aliased[k] || f->ldl.u.hi[k] == 0.0, gr_column_of_row(a->rows, k + a->skip),
-					  "coefficient", err))
-			return false;
-	return true;
-}
-
-static bool
-variances_in_range(const GrNormalFactor *f, const GrNormalMatrix *a, const double *vcov, bool is_zero, GrError *err)
-{
-	for (int64_t k = 0; k < f->m; k++)
-		if (!in_range(vcov[k * f->m + k], is_zero || f->ldl.aliased[k], gr_column_of_row(a->rows, k + a->skip),
-					  "variance of the coefficient", err))
-			return false;
-	return true;
 }
 
 /* The covariance matrix; NaN without a degree of freedom */
@@ -118,7 +96,11 @@ fill_vcov(GrNormalFactor *f, const GrNormalMatrix *a, GrDD rss, double y_scale, 
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		fit->vcov[k] = NAN;
 	}
-	return variances_in_range(f, a, fit->vcov, none || rss.hi == 0.0, err);
+	for (int64_t k = 0; !none && rss.hi != 0.0 && k < f->m; k++)
+		if (!f->ldl.aliased[k] && !isnormal(fit->vcov[k * f->m + k]))
+			return fail_range(fit->vcov[k * f->m + k], gr_column_of_row(a->rows, k + a->skip),
+							  "variance of the coefficient", err);
+	return true;
 }
 
 /* l2 times the slopes' sum of squares, scaled as the residual sum of squares is */
@@ -170,14 +152,17 @@ fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, GrOlsFit *fi
 		rss = gr_dd(0.0);
 	fit->rss = gr_dd_to_double(rss) / y_scale / y_scale;
 	fit->tss = gr_dd_to_double(tss) / y_scale / y_scale;
-	if (!coefficients_in_range(f, a, fit->coef, err))
-		return false;
+	for (int k = 0; k < f->m; k++)
+		if (!f->ldl.aliased[k] && f->ldl.u.hi[k] != 0.0 && !isnormal(fit->coef[k]))
+			return fail_range(fit->coef[k], gr_column_of_row(a->rows, k + a->skip), "coefficient", err);
 	/* with coefficients alone, nobody asks for these */
 	if (fit->vcov == NULL)
 		return true;
-	return in_range(fit->rss, rss.hi == 0.0, response, "residual sum of squares", err) &&
-		in_range(fit->tss, tss.hi == 0.0, response, "total sum of squares", err) &&
-		fill_vcov(f, a, rss, y_scale, fit, host, err);
+	if (rss.hi != 0.0 && !isnormal(fit->rss))
+		return fail_range(fit->rss, response, "residual sum of squares", err);
+	if (tss.hi != 0.0 && !isnormal(fit->tss))
+		return fail_range(fit->tss, response, "total sum of squares", err);
+	return fill_vcov(f, a, rss, y_scale, fit, host, err);
 }
 
 /*

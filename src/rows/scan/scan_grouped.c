@@ -1,5 +1,5 @@
 /*
- * scan_grouped.c: the custom scan with groups: where their rows go, and how the groups come out of it.
+ * scan_grouped.c: the custom scan with groups: where their rows go, and which groups are to be returned.
  *
  * A process alone returns its groups from memory, and then those of one file after another. In an exchange it puts all
  * that it has into files first, and returns what comes out of the partitions that are its own.
@@ -37,8 +37,13 @@ reckon_group(GrScanState *s)
 {
 	s->groups->group_nbytes = sizeof(GrGroup);
 	for (int i = 0; i < s->naggregates; i++)
-		if (s->aggregates[i].taker != NULL)
-			s->groups->group_nbytes += gr_taker_state_nbytes(s->aggregates[i].taker);
+	{
+		const GrTaker *taker = s->aggregates[i].taker;
+
+		/* a state, with the rows that wait in it */
+		if (taker != NULL && taker->state != NULL)
+			s->groups->group_nbytes += VARSIZE(taker->state) + GR_TAKER_WAITING_MAX * taker->row_nbytes;
+	}
 }
 
 static void
@@ -218,9 +223,8 @@ take_part(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
 		take_rows(s, i, group, from, to, what == GR_SPILLED_ROW ? 1 : head.n);
 }
 
-/* Reads the next file of records that wait; false if there is none. */
-static bool
-read_waiting(GrScanState *s)
+bool
+gr_scan_read_waiting(GrScanState *s)
 {
 	GrWaiting  *waiting = gr_groups_next_waiting(s->groups);
 	MemoryContext context = s->child->ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
@@ -248,10 +252,6 @@ read_waiting(GrScanState *s)
 	return true;
 }
 
-/*
- * Returning them
- */
-
 void
 gr_scan_end_groups(GrScanState *s)
 {
@@ -268,40 +268,4 @@ gr_scan_end_groups(GrScanState *s)
 	}
 	scatter_all(s);
 	s->next = s->groups->first;
-}
-
-bool
-gr_scan_emit_group(GrScanState *s)
-{
-	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
-	List	   *targets = ((CustomScan *) s->css.ss.ps.plan)->custom_scan_tlist;
-	int			k = 0;
-	int			i = 0;
-	GrGroup    *group;
-
-	ExecClearTuple(slot);
-	while (s->groups != NULL && s->next == NULL)
-		if (!read_waiting(s))
-			return false;
-	if (s->groups == NULL)
-		return false;
-	group = s->next;
-	s->next = group->next;
-	for (int t = 0; t < list_length(targets); t++)
-	{
-		if (!IsA(((TargetEntry *) list_nth(targets, t))->expr, Aggref))
-		{
-			slot->tts_isnull[t] = (group->nulls & ((uint32) 1 << k)) != 0;
-			slot->tts_values[t] = group->keys[k++];
-			continue;
-		}
-		slot->tts_isnull[t] = true;
-		if (s->aggregates[i].taker != NULL)
-			slot->tts_values[t] = gr_taker_finish_group(s->aggregates[i].taker, group->states[i].state,
-														group->states[i].nskipped, s->groups->context,
-														&slot->tts_isnull[t]);
-		i++;
-	}
-	ExecStoreVirtualTuple(slot);
-	return true;
 }

@@ -9,10 +9,7 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/parallel.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
@@ -24,9 +21,8 @@
 #include "rows/ring/ring_producer.h"
 #include "rows/scan/scan.h"
 #include "rows/scan/scan_state.h"
+#include "rows/state/state.h"
 #include "run/compat.h"
-
-#include GR_EXPLAIN_FORMAT_HEADER
 
 /* More groups than these are split into as many partitions as can be. */
 #define MANY_GROUPS 100000
@@ -515,6 +511,51 @@ emit_states(GrScanState *s)
 	ExecStoreVirtualTuple(slot);
 }
 
+/* The next group, in the node's slot; false if there is none. */
+static bool
+emit_group(GrScanState *s)
+{
+	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
+	List	   *targets = ((CustomScan *) s->css.ss.ps.plan)->custom_scan_tlist;
+	int			k = 0;
+	int			i = 0;
+	GrGroup    *group;
+
+	ExecClearTuple(slot);
+	while (s->groups != NULL && s->next == NULL)
+		if (!gr_scan_read_waiting(s))
+			return false;
+	if (s->groups == NULL)
+		return false;
+	group = s->next;
+	s->next = group->next;
+	for (int t = 0; t < list_length(targets); t++)
+	{
+		const GrGroupState *of_group = &group->states[i];
+		GrTaker    *taker;
+		GrState    *state;
+
+		if (!IsA(((TargetEntry *) list_nth(targets, t))->expr, Aggref))
+		{
+			slot->tts_isnull[t] = (group->nulls & ((uint32) 1 << k)) != 0;
+			slot->tts_values[t] = group->keys[k++];
+			continue;
+		}
+		taker = s->aggregates[i++].taker;
+		state = taker == NULL ? NULL : of_group->state;
+		if (taker != NULL && state == NULL && of_group->nskipped > 0)
+			state = gr_taker_empty_state(taker, s->groups->context);
+		slot->tts_isnull[t] = state == NULL;
+		if (state == NULL)
+			continue;
+		gr_state_settle(state, taker->names);
+		state->nskipped = of_group->nskipped;
+		slot->tts_values[t] = PointerGetDatum(state);
+	}
+	ExecStoreVirtualTuple(slot);
+	return true;
+}
+
 /*
  * For EXPLAIN: all groups are there, as far as they aren't in files. What a worker notes comes to the leader as a
  * number that the server keeps for nodes of other kinds, and adds up over the loops.
@@ -553,7 +594,7 @@ exec_scan(CustomScanState *node)
 	if (first)
 		take_all(s);
 	s->emitting = true;
-	if (s->nkeys > 0 ? !gr_scan_emit_group(s) : !first)
+	if (s->nkeys > 0 ? !emit_group(s) : !first)
 		return NULL;
 	if (s->nkeys == 0)
 		emit_states(s);
@@ -654,13 +695,6 @@ attach_shared(CustomScanState *node, shm_toc *toc, void *shared)
 	gr_exchange_attach(shared);
 }
 
-/* Records that this process wrote to files for groups that found no room */
-static int64
-count_spilled(const GrScanState *s)
-{
-	return s->nspilled + (s->groups == NULL ? 0 : s->groups->nspilled);
-}
-
 /* The shared memory is about to go, and a worker's numbers to the leader; see note_memory(). More than once, perhaps */
 static void
 shut_down(CustomScanState *node)
@@ -668,93 +702,10 @@ shut_down(CustomScanState *node)
 	GrScanState *s = (GrScanState *) node;
 
 	if (node->ss.ps.instrument != NULL && IsParallelWorker())
-		node->ss.ps.instrument->ntuples2 = count_spilled(s);
+		node->ss.ps.instrument->ntuples2 = gr_scan_count_spilled(s);
 	if (s->shared != NULL && !IsParallelWorker())
 		s->nexchanged += gr_exchange_nrecords(s->shared);
 	s->shared = s->exchange = NULL;
-}
-
-/* Parallel workers that took part, and the seconds of the process that took the longest */
-static int
-count_workers(const PlanState *node, double *seconds)
-{
-	double		own_s = node->instrument->total;
-	int			n = 0;
-
-	*seconds = 0;
-	for (int k = 0; node->worker_instrument != NULL && k < node->worker_instrument->num_workers; k++)
-	{
-		const Instrumentation *worker = &node->worker_instrument->instrument[k];
-
-		n += worker->nloops > 0;
-		own_s -= worker->total;
-		*seconds = Max(*seconds, worker->total);
-	}
-	*seconds = Max(*seconds, own_s);
-	return n;
-}
-
-/* Bytes that the process with the most had for its groups; a worker's are the mean of its loops. */
-static double
-most_memory(const GrScanState *s)
-{
-	const WorkerInstrumentation *workers = s->css.ss.ps.worker_instrument;
-	double		nbytes = s->nbytes_peak;
-
-	for (int k = 0; workers != NULL && k < workers->num_workers; k++)
-	{
-		const Instrumentation *worker = &workers->instrument[k];
-
-		if (worker->nloops > 0)
-			nbytes = Max(nbytes, worker->nfiltered2 / worker->nloops);
-	}
-	return nbytes;
-}
-
-/* Where the scan ran and how fast, over all processes and loops. The child's numbers are of the rows that are read. */
-static void
-explain_run(GrScanState *s, ExplainState *es)
-{
-	PlanState  *child = &s->child->ss.ps;
-	double		nrows;
-	double		seconds;
-	int			nworkers;
-
-	InstrEndLoop(child->instrument);
-	nworkers = count_workers(child, &seconds);
-	nrows = child->instrument->ntuples + child->instrument->nfiltered1;
-	ExplainPropertyText("Device", "cpu", es);
-	ExplainPropertyFloat("Rows Read", NULL, nrows, 0, es);
-	if (es->timing && seconds > 0)
-		ExplainPropertyFloat("Rows per Second", NULL, nrows / seconds, 0, es);
-	if (nworkers > 0)
-		ExplainPropertyInteger("Scanning Workers", NULL, nworkers, es);
-	if (s->nkeys == 0)
-		return;
-	ExplainPropertyFloat("Partial Groups", NULL, s->css.ss.ps.instrument->ntuples, 0, es);
-	ExplainPropertyInteger("Memory Usage", "kB", (int64) ceil(most_memory(s) / 1024), es);
-}
-
-/* How tuples are read, what came of that, and what of groups went through files */
-static void
-explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	GrScanState *s = (GrScanState *) node;
-	int64		nspilled = count_spilled(s);
-	bool		direct = false;
-
-	for (int i = 0; i < s->naggregates; i++)
-		direct |= s->aggregates[i].direct;
-	ExplainPropertyText("Columns", !direct ? "by expressions" : s->by_slot ? "in place and by expressions" :
-						s->columns.all_fixed ? "in place, at fixed offsets" : "in place", es);
-	if (es->analyze && s->child->ss.ps.instrument != NULL && s->css.ss.ps.instrument->nloops > 0)
-		explain_run(s, es);
-	if (s->css.ss.ps.instrument != NULL)
-		nspilled += (int64) s->css.ss.ps.instrument->ntuples2;
-	if (es->analyze && s->nexchanged > 0)
-		ExplainPropertyInteger("Records Exchanged", NULL, s->nexchanged, es);
-	else if (es->analyze && nspilled > 0)
-		ExplainPropertyInteger("Records in Files", NULL, nspilled, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -768,7 +719,7 @@ static const CustomExecMethods exec_methods = {
 	.ReInitializeDSMCustomScan = reinitialize_shared,
 	.InitializeWorkerCustomScan = attach_shared,
 	.ShutdownCustomScan = shut_down,
-	.ExplainCustomScan = explain_scan
+	.ExplainCustomScan = gr_scan_explain
 };
 
 static Node *

@@ -122,8 +122,18 @@ extern void gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, in
 /* No row is to come. */
 extern void gr_scan_end_groups(GrScanState *s);
 
-/* The next group in the node's slot; false if there is none. */
-extern bool gr_scan_emit_group(GrScanState *s);
+/* Reads the next file of records that wait, for s->next to be the first of its groups. Returns false if there is none. */
+extern bool gr_scan_read_waiting(GrScanState *s);
+
+/*
+ * For EXPLAIN
+ */
+
+/* Records that this process wrote to files for groups that found no room */
+extern int64 gr_scan_count_spilled(const GrScanState *s);
+
+/* Says how tuples are read, what came of that, and what of groups went through files; as CustomExecMethods have it. */
+extern void gr_scan_explain(CustomScanState *node, List *ancestors, struct ExplainState *es);
 
 /* Which of the wanted attributes one is */
 extern int	gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute);

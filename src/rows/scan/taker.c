@@ -525,15 +525,8 @@ gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
  * Groups
  */
 
-/* Rows that wait in a group's state, at first and at most */
+/* Rows that wait in a group's state at first */
 #define FIRST_WAITING 4
-#define MOST_WAITING 32
-
-Size
-gr_taker_state_nbytes(const GrTaker *taker)
-{
-	return taker->state == NULL ? 0 : VARSIZE(taker->state) + MOST_WAITING * taker->row_nbytes;
-}
 
 /* Makes room for one more row in a group's state, or begins it. */
 static pg_noinline GrState *
@@ -542,13 +535,13 @@ make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
 	MemoryContext old;
 	GrState    *larger;
 
-	if (state != NULL && state->capacity >= MOST_WAITING)
+	if (state != NULL && state->capacity >= GR_TAKER_WAITING_MAX)
 	{
 		gr_state_flush(state, taker->names);
 		return state;
 	}
 	old = MemoryContextSwitchTo(context);
-	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : MOST_WAITING);
+	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : GR_TAKER_WAITING_MAX);
 	if (state != NULL)
 		pfree(state);
 	MemoryContextSwitchTo(old);
@@ -579,24 +572,14 @@ gr_taker_scatter(GrTaker *taker, GrState **const *states, MemoryContext context)
 	taker->at = taker->rows;
 }
 
-Datum
-gr_taker_finish_group(GrTaker *taker, GrState *state, int64 nskipped, MemoryContext context, bool *isnull)
+GrState *
+gr_taker_empty_state(const GrTaker *taker, MemoryContext context)
 {
-	const GrTakerKind *kind = taker->kind;
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GrState    *state = gr_state_create(taker->kind->type, -1, 0);
 
-	if (state == NULL && nskipped > 0)
-	{
-		old = MemoryContextSwitchTo(context);
-		state = gr_state_create(kind->type, -1, 0);
-		MemoryContextSwitchTo(old);
-	}
-	*isnull = state == NULL;
-	if (state == NULL)
-		return (Datum) 0;
-	gr_state_settle(state, taker->names);
-	state->nskipped = nskipped;
-	return PointerGetDatum(state);
+	MemoryContextSwitchTo(old);
+	return state;
 }
 
 /* Has a parallel worker said already that it had rows? It may scan several partitions. */

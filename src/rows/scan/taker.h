@@ -115,12 +115,11 @@ gr_taker_take_back(GrTaker *taker)
 	return taker->at;
 }
 
-/* What a group's state takes, with the rows that wait in it */
-extern Size gr_taker_state_nbytes(const GrTaker *taker);
+/* Rows that wait in a group's state at most */
+#define GR_TAKER_WAITING_MAX 32
 
-/* A group's partial state, where *state is NULL if it has no complete row. *isnull: there is none */
-extern Datum gr_taker_finish_group(GrTaker *taker, struct GrState *state, int64 nskipped, MemoryContext context,
-								   bool *isnull);
+/* The partial state, in context, of a group that has no complete row */
+extern struct GrState *gr_taker_empty_state(const GrTaker *taker, MemoryContext context);
 
 /* No row is to come: the partial state, in the taker's memory. *isnull: there is none */
 extern Datum gr_taker_finish(GrTaker *taker, bool *isnull);

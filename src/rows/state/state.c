@@ -366,7 +366,8 @@ gr_state_add(GrState *state, double *rows, int nrows, const char *const *names)
 	gr_progress_rows(nrows);
 	if (gr_has_totals(gr_state_shape(state), gr_state_rules(state)))
 		add_totals(state, rows, nrows);
-	check_range(state, rows, nrows, names);
+	if (!is_gram || !gr_state_is_finite(state))
+		check_range(state, rows, nrows, names);
 }
 
 void

@@ -285,6 +285,16 @@ gr_state_others_finite(GrState *state)
 	return ok;
 }
 
+/* True if all is finite that has to be for a public value's text to be read back. */
+static inline bool
+gr_state_is_finite(GrState *state)
+{
+	int			column;
+
+	return gr_state_others_finite(state) &&
+		gr_gram_finite(gr_state_hi(state), state->nfeatures + (state->type == GR_STEP ? 1 : 0), &column);
+}
+
 /* The Gram matrix of a gpu_ols_stats, as it lies there; its counts are 0. */
 static inline GrGram
 gr_state_matrix(GrState *state)

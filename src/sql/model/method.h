@@ -29,6 +29,13 @@ typedef struct GrMethod
  */
 extern text *gr_method_text(const GrMethod *method);
 
+/* True if the field is the family's method alone, as most are. */
+static inline bool
+gr_method_is_plain(const GrMethod *method)
+{
+	return !method->iv && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
+}
+
 /* Sets the penalty and the error, where the distribution is known; false if no such model is called that. */
 extern bool gr_read_method(const text *value, GrMethod *method);
 

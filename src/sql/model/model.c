@@ -171,7 +171,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
-	GrModelExtras extras = extras_of(model);
+	GrModelExtras extras;
 	const GrMethod method = {
 		.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,.firth = model->firth,
 		.iv = model->iv,.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,
@@ -185,7 +185,9 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	values[F_METHOD] = PointerGetDatum(gr_method_text(&method));
+	values[F_METHOD] = gr_method_is_plain(&method) ?
+		CStringGetTextDatum(gr_family_method(method.distribution, method.quasi)) :
+		PointerGetDatum(gr_method_text(&method));
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
 	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
 	nulls[F_VCOV] = model->vcov == NULL;
@@ -211,7 +213,9 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	values[F_VCOV_TYPE] = CStringGetTextDatum(model->vcov_type == NULL ? "iid" : model->vcov_type);
 	nulls[F_VCOV_TYPE] = model->vcov == NULL;
 	values[F_DF_INFERENCE] = Float8GetDatum(model->df_inference);
-	values[F_DESIGN] = PointerGetDatum(gr_model_extras_text(&extras, model->design));
+	extras = extras_of(model);
+	values[F_DESIGN] = gr_extras_are_none(&extras) ? CStringGetTextDatum(model->design == NULL ? "" : model->design) :
+		PointerGetDatum(gr_model_extras_text(&extras, model->design));
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
@@ -224,15 +228,6 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 	model->terms = palloc(model->nterms * sizeof(char *));
 	for (int k = 0; k < model->nterms; k++)
 		model->terms[k] = !model->intercept ? names[k] : k == 0 ? GR_INTERCEPT : names[k - 1];
-}
-
-double
-gr_model_mean_square(double sum, double df)
-{
-	/* it must not lose digits below float8's range, where the sum of squares is within it */
-	double		unit = sum > 0 && sum < 1e-280 ? 0x1p200 : 1.0;
-
-	return df > 0 ? sum * unit / df / unit : NAN;
 }
 
 void
@@ -280,6 +275,10 @@ gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *c
 	void	   *workspace = palloc_extended(gr_normal_workspace_nbytes(nfeatures), MCXT_ALLOC_HUGE);
 
 	gr_check_terms(nfeatures, intercept);
+	model->distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
+	model->nterms = nterms;
+	model->intercept = intercept;
+	gr_model_name_terms(model, names);
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
 	fit.vcov_low = want_vcov && nterms <= GR_LOW_TERMS_MAX ? palloc(gr_triangle(nterms) * sizeof(double)) : NULL;
@@ -298,11 +297,6 @@ gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *c
 		solve_moved(model, gram, names, want_vcov);
 		return;
 	}
-
-	model->distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
-	model->nterms = nterms;
-	model->intercept = intercept;
-	gr_model_name_terms(model, names);
 	model->coef = fit.coef;
 	model->vcov = fit.vcov;
 	model->vcov_low = fit.on_device ? NULL : fit.vcov_low;
@@ -311,7 +305,7 @@ gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *c
 	model->df_residual = fit.df_residual;
 	model->deviance = fit.rss;
 	model->null_deviance = fit.tss;
-	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, fit.rss, (double) gram->nobs, gram->log_constant);
+	model->log_lik = gr_gaussian_log_likelihood(fit.rss, (double) gram->nobs, gram->log_constant);
 	model->dispersion = gr_model_mean_square(fit.rss, (double) fit.df_residual);
 	model->df_inference = (double) fit.df_residual;
 	model->iterations = 1;

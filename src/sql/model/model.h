@@ -175,7 +175,14 @@ extern double gr_model_dispersion(const GrModel *model);
 extern void gr_model_disperse(GrModel *model);
 
 /* A sum of squares over its degrees of freedom; NaN where there are none */
-extern double gr_model_mean_square(double sum, double df);
+static inline double
+gr_model_mean_square(double sum, double df)
+{
+	/* it must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = sum > 0 && sum < 1e-280 ? 0x1p200 : 1.0;
+
+	return df > 0 ? sum * unit / df / unit : NAN;
+}
 
 /*
  * Solves gram for a model. names: as in gr_raise_columns(). model->moves and model->l2 are heeded, the latter with the

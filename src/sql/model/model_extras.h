@@ -48,6 +48,14 @@ extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras
 /* The field, of extras and a design, which is "" or NULL if there is none. */
 extern text *gr_model_extras_text(const GrModelExtras *extras, const char *design);
 
+/* True if there are no records: then the field is the design alone. */
+static inline bool
+gr_extras_are_none(const GrModelExtras *extras)
+{
+	return extras->offsets == NULL && extras->weights == NULL && extras->frequencies == NULL &&
+		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL;
+}
+
 /*
  * Reads low halves of a covariance matrix, a packed triangle, into the current memory context. Returns NULL if string's
  * bytes are NULL. ERROR unless a fit can have written string for vcov

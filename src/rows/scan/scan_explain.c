@@ -1,0 +1,103 @@
+/*
+ * scan_explain.c: what EXPLAIN says of a custom scan.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/explain.h"
+
+#include "rows/scan/scan_state.h"
+#include "run/compat.h"
+
+#include GR_EXPLAIN_FORMAT_HEADER
+
+/* Records that this process wrote to files for groups that found no room */
+int64
+gr_scan_count_spilled(const GrScanState *s)
+{
+	return s->nspilled + (s->groups == NULL ? 0 : s->groups->nspilled);
+}
+
+/* Parallel workers that took part, and the seconds of the process that took the longest */
+static int
+count_workers(const PlanState *node, double *seconds)
+{
+	double		own_s = node->instrument->total;
+	int			n = 0;
+
+	*seconds = 0;
+	for (int k = 0; node->worker_instrument != NULL && k < node->worker_instrument->num_workers; k++)
+	{
+		const Instrumentation *worker = &node->worker_instrument->instrument[k];
+
+		n += worker->nloops > 0;
+		own_s -= worker->total;
+		*seconds = Max(*seconds, worker->total);
+	}
+	*seconds = Max(*seconds, own_s);
+	return n;
+}
+
+/* Bytes that the process with the most had for its groups; a worker's are the mean of its loops. */
+static double
+most_memory(const GrScanState *s)
+{
+	const WorkerInstrumentation *workers = s->css.ss.ps.worker_instrument;
+	double		nbytes = s->nbytes_peak;
+
+	for (int k = 0; workers != NULL && k < workers->num_workers; k++)
+	{
+		const Instrumentation *worker = &workers->instrument[k];
+
+		if (worker->nloops > 0)
+			nbytes = Max(nbytes, worker->nfiltered2 / worker->nloops);
+	}
+	return nbytes;
+}
+
+/* Where the scan ran and how fast, over all processes and loops. The child's numbers are of the rows that are read. */
+static void
+explain_run(GrScanState *s, ExplainState *es)
+{
+	PlanState  *child = &s->child->ss.ps;
+	double		nrows;
+	double		seconds;
+	int			nworkers;
+
+	InstrEndLoop(child->instrument);
+	nworkers = count_workers(child, &seconds);
+	nrows = child->instrument->ntuples + child->instrument->nfiltered1;
+	ExplainPropertyText("Device", "cpu", es);
+	ExplainPropertyFloat("Rows Read", NULL, nrows, 0, es);
+	if (es->timing && seconds > 0)
+		ExplainPropertyFloat("Rows per Second", NULL, nrows / seconds, 0, es);
+	if (nworkers > 0)
+		ExplainPropertyInteger("Scanning Workers", NULL, nworkers, es);
+	if (s->nkeys == 0)
+		return;
+	ExplainPropertyFloat("Partial Groups", NULL, s->css.ss.ps.instrument->ntuples, 0, es);
+	ExplainPropertyInteger("Memory Usage", "kB", (int64) ceil(most_memory(s) / 1024), es);
+}
+
+/* How tuples are read, what came of that, and what of groups went through files */
+void
+gr_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GrScanState *s = (GrScanState *) node;
+	int64		nspilled = gr_scan_count_spilled(s);
+	bool		direct = false;
+
+	for (int i = 0; i < s->naggregates; i++)
+		direct |= s->aggregates[i].direct;
+	ExplainPropertyText("Columns", !direct ? "by expressions" : s->by_slot ? "in place and by expressions" :
+						s->columns.all_fixed ? "in place, at fixed offsets" : "in place", es);
+	if (es->analyze && s->child->ss.ps.instrument != NULL && s->css.ss.ps.instrument->nloops > 0)
+		explain_run(s, es);
+	if (s->css.ss.ps.instrument != NULL)
+		nspilled += (int64) s->css.ss.ps.instrument->ntuples2;
+	if (es->analyze && s->nexchanged > 0)
+		ExplainPropertyInteger("Records Exchanged", NULL, s->nexchanged, es);
+	else if (es->analyze && nspilled > 0)
+		ExplainPropertyInteger("Records in Files", NULL, nspilled, es);
+}
