@@ -137,7 +137,7 @@ struct GrGlmState
 	GrBasis		basis;
 	GrThetaState negbin;
 	int			nunits;			/* units of the response that have been chosen */
-	double		dispersion;		/* by which steps are measured, at the last pass; NAN: that was linear, of an estimated one */
+	double		dispersion;		/* measures steps, at the last pass; NAN: that was linear, of an estimated one */
 	double		weight_sum;		/* of the rows' weights w, as glm.h has them, at the last pass */
 	double		reach;			/* sum of |theta_j| sqrt(H_jj) at the last pass: predictors' length at the most */
 	double		typical_eta;	/* a predictor's magnitude where offsets are part of it; else 0 */

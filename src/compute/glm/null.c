@@ -58,7 +58,8 @@ gr_null_choose(GrGlmFit *fit)
 	const GrGlmOptions *options = &state->options;
 	bool		weighted = options->shape.weight;
 	double		weights = gr_fit_has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
-	double		ones = gr_unit_of_response(fit, gr_fit_has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
+	double		ones = gr_unit_of_response(fit, gr_fit_has_totals(options) ? options->totals->ones :
+										   fit->sums[GR_SUM_NONES]);
 	bool		binary = gr_family(options->distribution.family)->is_binary;
 
 	if (!options->intercept)

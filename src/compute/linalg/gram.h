@@ -208,9 +208,9 @@ extern void gr_gram_add_lanes(GrGram *gram, const double *rows, int64_t nrows, G
 							  int max_lanes);
 
 /*
- * Returns the lanes that gr_gram_add() uses on this processor; the bits are the same with any. Short triangles waste the
- * lanes of long vectors: where these are worth two short ones, as on Intel's processors, they pay from a few features
- * on, elsewhere when strips are long.
+ * Returns the lanes that gr_gram_add() uses on this processor; the bits are the same with any. Short triangles waste
+ * the lanes of long vectors: where these are worth two short ones, as on Intel's processors, they pay from a few
+ * features on, elsewhere when strips are long.
  */
 static inline int
 gr_gram_lanes(int nfeatures)

@@ -68,7 +68,7 @@ move_intercept(GrNormalFactor *f, const GrNormalMatrix *a)
 	gr_dd_set(f->ldl.u, 0, fabs(moved.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : moved);
 }
 
-/* Fails as a result must be that isn't 0 in double-double and no normal float8, with all its digits. where: its column */
+/* Fails for a result that isn't 0 in double-double, and no float8 with all its digits. where: its column */
 static bool
 fail_range(double value, int64_t where, const char *what, GrError *err)
 {

@@ -122,7 +122,7 @@ extern void gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, in
 /* No row is to come. */
 extern void gr_scan_end_groups(GrScanState *s);
 
-/* Reads the next file of records that wait, for s->next to be the first of its groups. Returns false if there is none. */
+/* Reads the next file of records that wait, and makes s->next the first of its groups. False if there is none. */
 extern bool gr_scan_read_waiting(GrScanState *s);
 
 /*

@@ -541,7 +541,8 @@ make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
 		return state;
 	}
 	old = MemoryContextSwitchTo(context);
-	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : GR_TAKER_WAITING_MAX);
+	larger = state == NULL ? gr_state_resize(taker->state, FIRST_WAITING) :
+		gr_state_resize(state, GR_TAKER_WAITING_MAX);
 	if (state != NULL)
 		pfree(state);
 	MemoryContextSwitchTo(old);
