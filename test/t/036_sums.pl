@@ -1,6 +1,5 @@
-# The sums of requests, by group and not, in each way in which rows travel: a scan, workers of a query that is run again,
-# a ring, rows in memory, in a file and in a service, and kept rows. GPUREG_SUMS names further kinds whose sums of the
-# rows' numbers must be the same in each way.
+# The sums of requests, by group and not, in each way in which rows travel: in memory, in a file, by a scan, in workers
+# of a query that is run again, through a ring, in a service, and kept. GPUREG_SUMS names further kinds of sums.
 use strict;
 use warnings;
 
@@ -51,7 +50,8 @@ my @ways = (
 	[ 'a scan in workers', "$workers $again", $query, qr/^cpu\|[12]\|.*the query was run 1 times$/ ],
 	[ 'the ring', "$workers SET gpureg.debug_ring = on;", $query, qr/^cpu\|[12]\|gpureg.debug_ring is on$/ ],
 	[ 'the service', $service, $query, qr/^$service_device\|/ ],
-	[ 'kept rows', "SET gpureg.device = $kept_on;", q{NULL, 'k'}, qr/^$kept_on.*, device service\|0\|the rows are kept/ ]);
+	[ 'kept rows', "SET gpureg.device = $kept_on;", q{NULL, 'k'},
+		qr/^$kept_on.*, device service\|0\|the rows are kept/ ]);
 
 my @kinds = (qw(EXACT GRADIENT SCORES), split ' ', $ENV{GPUREG_SUMS} // '');
 
