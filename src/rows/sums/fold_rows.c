@@ -76,10 +76,7 @@ add_fold(FoldRows *rows, Datum value)
 	MemoryContext old = MemoryContextSwitchTo(rows->context);
 
 	if (rows->n == GR_NET_FOLDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("more than %d folds", GR_NET_FOLDS_MAX),
-				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+		gr_raise_many_folds(GR_NET_FOLDS_MAX);
 	rows->value[rows->n] = datumCopy(value, rows->type->typbyval, rows->type->typlen);
 	rows->job[rows->n] = gr_job_begin(&rows->options);
 	MemoryContextSwitchTo(old);

@@ -61,14 +61,20 @@ count_keys(GrJob *job, double least, double most)
 	return counts.nrows + counts.nweightless;
 }
 
+void
+gr_raise_many_folds(int most)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("there are more than %d folds", most),
+			 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+}
+
 static void
 add_label(GrFoldRows *rows, int64 label)
 {
 	if (rows->n == GR_FOLDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are more than %d folds", GR_FOLDS_MAX),
-				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+		gr_raise_many_folds(GR_FOLDS_MAX);
 	rows->label[rows->n++] = label;
 }
 

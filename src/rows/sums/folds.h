@@ -49,4 +49,7 @@ extern int64 gr_fold_nrows(const GrFoldRows *rows, int left_out);
 
 extern void gr_fold_release(GrFoldRows *rows);
 
+/* Raises the ERROR that there are more folds than most. */
+extern void gr_raise_many_folds(int most) __attribute__((noreturn));
+
 #endif							/* GPUREG_FOLDS_H */

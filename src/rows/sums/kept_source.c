@@ -17,6 +17,7 @@
 #include "rows/kept/kept_reader.h"
 #include "rows/kept/kept_set.h"
 #include "rows/query/frame.h"
+#include "rows/sums/folds.h"
 #include "rows/sums/kept_clusters.h"
 #include "rows/sums/kept_source.h"
 #include "run/args.h"
@@ -691,10 +692,7 @@ list_numbers(const Reading *r, double *values, int most)
 		while (k < n && values[k] != value)
 			k++;
 		if (k == most)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("more than %d folds", most),
-					 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+			gr_raise_many_folds(most);
 		if (k == n)
 			values[n++] = value;
 	}
@@ -718,10 +716,7 @@ list_folds(const Reading *r, int most, int *n)
 		*n = levels.n;
 	}
 	if (*n > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("more than %d folds", most),
-				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+		gr_raise_many_folds(most);
 	return values;
 }
 

@@ -291,10 +291,7 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 		return true;
 	}
 	if (receiver->label != NULL && receiver->n == GR_FOLDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are more than %d folds", GR_FOLDS_MAX),
-				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+		gr_raise_many_folds(GR_FOLDS_MAX);
 	if (receiver->n == receiver->capacity)
 	{
 		receiver->capacity *= 2;
