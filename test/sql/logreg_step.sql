@@ -211,7 +211,7 @@ SELECT state_of(regexp_replace(s, ',2\],"gram', ',4],"gram')) AS ones,
 -- products that no rows can give, which would exceed float8's range when two such states are merged
 SELECT state_of(regexp_replace(s, '"gram":\[([^,]*,[^,]*,[^,]*),[^,]*', '"gram":[\1,1e300')) AS product,
     state_of(regexp_replace(s, ',[^,]*\]\}$', ',1e300]}')) AS second_half FROM good;
--- sums of no rows are 0: others could be taken, and be refused once two of them were merged
+-- squares of no rows are no less than the least float8: others could be taken, and be refused once merged
 SELECT state_of(format('{"version":1,"features":1,"skipped":0,"intercept":1,"beta":[0,0],"head":[0,0,0,0,0,0,0,0],"gram":'
     '[0,0,%s,0,%s,%s,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}', a, b, c)) AS step,
     state_of(format('{"version":1,"features":1,"skipped":0,"intercept":1,"beta":[0,0],"head":[1,0,0,0,0,0,0,0],"gram":'

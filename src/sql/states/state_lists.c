@@ -87,9 +87,9 @@ is_of_products(GrDDConstVector triangle, int64 i, int64 j, double nrows)
 	double		lost = DBL_MIN * nrows;
 	double		most = sqrt(hi[ii] + lo[ii] + lost) * sqrt(hi[jj] + lo[jj] + lost) * (1 + 1e-14) + lost;
 
-	/* with no rows nothing is lost, and sums that are not 0 might not be of products any more once they are merged */
-	if (nrows == 0)
-		return hi[k] == 0 && lo[k] == 0;
+	/* with no rows nothing is lost: products of squares below the least float8 might exceed them once they are merged */
+	if (nrows == 0 && i == j && hi[k] != 0 && hi[k] < DBL_MIN)
+		return false;
 	return isfinite(hi[k]) && isfinite(lo[k]) && fabs(hi[k] + lo[k]) <= most && fabs(lo[k]) <= 1e-6 * most &&
 		(i != j || hi[k] >= 0);
 }
