@@ -43,7 +43,7 @@ typedef union GrControlHeader
 } GrControlHeader;
 
 static GrControlHeader *header; /* NULL: not attached, or of 0.1.0, which had none */
-static GrControl *control;
+GrControl  *gr_control_block;	/* NULL: not attached */
 static char mismatch[250];		/* why this process must not use the control block; empty: it may, or has not looked */
 
 static Size
@@ -194,10 +194,10 @@ start_control(void)
 		begin_header(header);
 	if (is_of_this_build(header))
 	{
-		control = ShmemInitStruct("gpureg control block", control_size(), &found);
+		gr_control_block = ShmemInitStruct("gpureg control block", control_size(), &found);
 		if (!found)
-			begin_control(control, header->tranche);
-		LWLockRegisterTranche(control->tranche, "gpureg");
+			begin_control(gr_control_block, header->tranche);
+		LWLockRegisterTranche(gr_control_block->tranche, "gpureg");
 	}
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -223,40 +223,30 @@ attach_control(const char **reason)
 #endif
 
 GrControl *
-gr_control(const char **reason)
+gr_control_attach(const char **reason)
 {
-	if (control == NULL && mismatch[0] == '\0')
-		control = attach_control(reason);
-	else if (control == NULL)
+	if (mismatch[0] == '\0')
+		gr_control_block = attach_control(reason);
+	else
 		*reason = mismatch;
-	return control;
+	return gr_control_block;
 }
 
 void
 gr_control_refuse(void)
 {
-	if (control == NULL && header != NULL && header->magic == HEADER_MAGIC)
+	if (gr_control_block == NULL && header != NULL && header->magic == HEADER_MAGIC)
 		__atomic_store_n(&header->replaced, 1, __ATOMIC_RELEASE);
 }
 
 const char *
 gr_control_mismatch(void)
 {
-	if (control == NULL)
+	if (gr_control_block == NULL)
 		return mismatch[0] == '\0' ? NULL : mismatch;
 	if (__atomic_load_n(&header->replaced, __ATOMIC_ACQUIRE) == 0)
 		return NULL;
 	return "gpureg's library has been replaced by another build since the server started; restart the server";
-}
-
-bool
-gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry)
-{
-	const GrService *service = &control->services[entry->service];
-	uint32		state = __atomic_load_n(&service->state, __ATOMIC_ACQUIRE);
-
-	return entry->state != GR_KEPT_FREE && service->generation == entry->generation &&
-		state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
 }
 
 void

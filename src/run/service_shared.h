@@ -122,8 +122,15 @@ typedef struct GrControl
 	GrClientSlot clients[FLEXIBLE_ARRAY_MEMBER];
 } GrControl;
 
+extern GrControl *gr_control_block;	/* NULL until it is attached */
+extern GrControl *gr_control_attach(const char **reason);
+
 /* Returns the control block, and attaches it if necessary. NULL if there is none; *reason then says why. */
-extern GrControl *gr_control(const char **reason);
+static inline GrControl *
+gr_control(const char **reason)
+{
+	return gr_control_block != NULL ? gr_control_block : gr_control_attach(reason);
+}
 
 /* Called by a service that must not use the control block. Sessions of its build then start no other service. */
 extern void gr_control_refuse(void);
@@ -135,7 +142,15 @@ extern void gr_control_refuse(void);
 extern const char *gr_control_mismatch(void);
 
 /* True if the entry's service still takes clients. The caller holds the lock. */
-extern bool gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry);
+static inline bool
+gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry)
+{
+	const GrService *service = &control->services[entry->service];
+	uint32		state = __atomic_load_n(&service->state, __ATOMIC_ACQUIRE);
+
+	return entry->state != GR_KEPT_FREE && service->generation == entry->generation &&
+		state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
+}
 
 /* Frees the entry and its description. The caller holds the lock exclusively. */
 extern void gr_kept_clear(GrKeptEntry *entry);

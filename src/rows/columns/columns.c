@@ -14,20 +14,6 @@
 
 #define PACKED 500				/* numbers in an array, at most */
 
-bool
-gr_describe_value(GrColumn *column, Oid type)
-{
-	column->type = getBaseType(type);
-	column->element = get_element_type(column->type);
-	column->width = 1;
-	column->rounds = false;
-	if (!OidIsValid(column->element))
-		return gr_is_number_type(column->type);
-	column->element = getBaseType(column->element);
-	column->width = -1;
-	return gr_is_number_type(column->element);
-}
-
 /* A column with a role can't be an array. */
 static bool
 describe_column(GrColumn *column, Oid type, bool allow_array)

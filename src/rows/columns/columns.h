@@ -18,6 +18,7 @@
 #include "access/tupdesc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "utils/lsyscache.h"
 
 #include "compute/base/row.h"
 #include "compute/dist/family.h"
@@ -124,7 +125,19 @@ gr_is_number_type(Oid type)
 }
 
 /* What a value of the type is; false if it is neither a number nor an array of them. An array's width is -1. */
-extern bool gr_describe_value(GrColumn *column, Oid type);
+static inline bool
+gr_describe_value(GrColumn *column, Oid type)
+{
+	column->type = getBaseType(type);
+	column->element = get_element_type(column->type);
+	column->width = 1;
+	column->rounds = false;
+	if (!OidIsValid(column->element))
+		return gr_is_number_type(column->type);
+	column->element = getBaseType(column->element);
+	column->width = -1;
+	return gr_is_number_type(column->element);
+}
 
 /* What rows have besides features and the response, as a number: 1 for weights, 2 for offsets, 4 for frequencies */
 static inline int

@@ -18,15 +18,6 @@
 
 PG_FUNCTION_INFO_V1(gr_design_row);
 
-GrDesign *
-gr_open_design(MemoryContext context, const char *text, Size nbytes)
-{
-	char	   *copy = MemoryContextAllocExtended(context, nbytes + 1, MCXT_ALLOC_HUGE);
-
-	memcpy(copy, text, nbytes);
-	return gr_design_read(copy, nbytes, gr_context_memory(context));
-}
-
 const char *
 gr_design_column_name(const GrDesign *design, int k)
 {

@@ -8,9 +8,17 @@
 
 #include "compute/design/design.h"
 #include "rows/columns/columns.h"
+#include "rows/columns/levels.h"
 
-/* The design that a text is, in the context's memory, with a copy of the text; NULL if it is none */
-extern GrDesign *gr_open_design(MemoryContext context, const char *text, Size nbytes);
+/* Returns the design that a text is, in the context's memory, with a copy of the text; NULL if it is none. */
+static inline GrDesign *
+gr_open_design(MemoryContext context, const char *text, Size nbytes)
+{
+	char	   *copy = MemoryContextAllocExtended(context, nbytes + 1, MCXT_ALLOC_HUGE);
+
+	memcpy(copy, text, nbytes);
+	return gr_design_read(copy, nbytes, gr_context_memory(context));
+}
 
 /* The name of a design's column, and of a feature, in the current memory context */
 extern const char *gr_design_column_name(const GrDesign *design, int k);

@@ -37,12 +37,6 @@ PG_FUNCTION_INFO_V1(gr_levels_final);
  * Values
  */
 
-bool
-gr_is_category_type(Oid type)
-{
-	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == NAMEOID || type_is_enum(type);
-}
-
 static GrString
 string_of(const char *text)
 {
@@ -113,16 +107,10 @@ gr_show_level(GrString level)
 	return psprintf("%.*s%s", n, level.bytes, n < level.nbytes ? "..." : "");
 }
 
-static void *
-take_memory(void *arg, size_t nbytes)
+void *
+gr_context_take(void *arg, size_t nbytes)
 {
 	return MemoryContextAllocExtended((MemoryContext) arg, nbytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-}
-
-GrMemory
-gr_context_memory(MemoryContext context)
-{
-	return (GrMemory) {take_memory, context};
 }
 
 /*

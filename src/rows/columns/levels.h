@@ -11,12 +11,19 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
 
 #include "compute/design/design.h"
 #include "rows/columns/columns.h"
 
-/* Is a column of this type, which is no domain, a factor by itself? May it be made one? */
-extern bool gr_is_category_type(Oid type);
+/* True if a column of this type, which is no domain, is a factor by itself, or may be made one. */
+static inline bool
+gr_is_category_type(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == NAMEOID || type_is_enum(type);
+}
+
 static inline bool
 gr_is_level_type(Oid type)
 {
@@ -29,8 +36,15 @@ extern GrString gr_level_of(Oid type, Datum value);
 /* Adds levels, which are texts, in the order of a column's type and its collation. */
 extern void gr_sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute);
 
-/* Memory of a context, for the compute layer */
-extern GrMemory gr_context_memory(MemoryContext context);
+/* Allocates nbytes in arg, a memory context; NULL if there is no memory. */
+extern void *gr_context_take(void *arg, size_t nbytes);
+
+/* Returns the memory of a context, for the compute layer. */
+static inline GrMemory
+gr_context_memory(MemoryContext context)
+{
+	return (GrMemory) {gr_context_take, context};
+}
 
 /* A level for messages, cut off where it is long */
 extern const char *gr_show_level(GrString level);
