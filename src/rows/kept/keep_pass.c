@@ -4,7 +4,7 @@
  *
  * It runs over the query of gpu_keep(), in the planner's parallel workers and in the session's own process. Rows go
  * into the ring as they are kept; the state is what the process has learnt of the columns, in its own memory and
- * nothing that SQL could make up. See ring.h and keep_columns.h.
+ * nothing that SQL could make up. See ring.h and keep.h.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "rows/kept/keep_columns.h"
+#include "rows/kept/keep.h"
 #include "rows/ring/ring.h"
 #include "run/args.h"
 #include "run/compat.h"

@@ -1,5 +1,5 @@
 /*
- * kept_set.h: rows that a device service keeps: what their columns are.
+ * kept_set.h: rows that a device service keeps: what their columns are, and the rows, read back into the session.
  *
  * Kept rows are numbers: those of a column of numbers or booleans, a number that stands for a level of a factor, and
  * NaN for NULL. The description, in shared memory, says what the numbers are; see kept_list.h for who has it, and
@@ -13,6 +13,7 @@
 #include "lib/stringinfo.h"
 
 #include "compute/design/design.h"
+#include "compute/remote/remote.h"
 #include "run/kept_list.h"
 
 typedef enum GrKeptKind
@@ -56,5 +57,28 @@ extern void gr_read_kept_names(StringInfo description, GrKeptSet *set);
 
 /* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
 extern void gr_check_not_lent(void);
+
+/* Finds the rows, and the service that has them. ERROR unless there are such rows which the role may use */
+extern GrRemoteClient *gr_kept_open(const char *kept, GrKeptSet *set);
+
+/* The service doesn't have them any more. */
+extern void gr_raise_kept_gone(const char *kept) __attribute__((noreturn));
+
+/* Kept rows, one after the other as they lie there: those for which a filter is true */
+typedef struct GrKeptReader GrKeptReader;
+
+/*
+ * In the current memory context: all rows of a set that was opened, or those of a name and for which a filter is true
+ * (NULL: all), with gr_kept_open()'s errors
+ */
+extern GrKeptReader *gr_kept_reader_of(const char *kept, const GrKeptSet *set, GrRemoteClient *client);
+extern GrKeptReader *gr_kept_reader(const char *kept, const char *filter);
+extern const GrKeptSet *gr_kept_reader_set(const GrKeptReader *reader);
+
+/* The next row, of the set's columns, for a moment; NULL: there is none. ERROR where they have gone meanwhile */
+extern const double *gr_kept_next(GrKeptReader *reader);
+
+/* From the first row on again */
+extern void gr_kept_rewind(GrKeptReader *reader);
 
 #endif							/* GPUREG_KEPT_SET_H */

@@ -34,7 +34,7 @@ typedef struct GrQuery
 	const char *text;
 	Query	   *tree;			/* analysed and rewritten; never changed: planning takes a copy */
 	TupleDesc	columns;
-	const char **names;			/* the columns'; see names.h */
+	const char **names;			/* of the columns; columns without one are called by their expressions */
 	Oid			role;			/* whose query it is */
 	bool		row_security;	/* the setting, when it was analysed */
 	bool		has_row_security;	/* policies for the role were added to it */

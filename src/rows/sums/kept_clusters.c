@@ -8,7 +8,7 @@
 #include "utils/memutils.h"
 
 #include "compute/design/derive_row.h"
-#include "rows/kept/kept_reader.h"
+#include "rows/kept/kept_set.h"
 #include "rows/sums/clusters.h"
 #include "rows/sums/kept_clusters.h"
 #include "run/args.h"

@@ -14,7 +14,6 @@
 #include "rows/columns/design_values.h"
 #include "rows/columns/levels.h"
 #include "rows/kept/kept_filter.h"
-#include "rows/kept/kept_reader.h"
 #include "rows/kept/kept_set.h"
 #include "rows/query/frame.h"
 #include "rows/sums/folds.h"

@@ -17,7 +17,7 @@
 #include "compute/design/design.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/design_values.h"
-#include "rows/kept/kept_reader.h"
+#include "rows/kept/kept_set.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
