@@ -248,11 +248,3 @@ gr_control_mismatch(void)
 		return NULL;
 	return "gpureg's library has been replaced by another build since the server started; restart the server";
 }
-
-void
-gr_kept_clear(GrKeptEntry *entry)
-{
-	if (entry->state == GR_KEPT_THERE)
-		dsm_unpin_segment(entry->description);
-	memset(entry, 0, sizeof(*entry));
-}

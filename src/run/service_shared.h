@@ -153,6 +153,12 @@ gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry)
 }
 
 /* Frees the entry and its description. The caller holds the lock exclusively. */
-extern void gr_kept_clear(GrKeptEntry *entry);
+static inline void
+gr_kept_clear(GrKeptEntry *entry)
+{
+	if (entry->state == GR_KEPT_THERE)
+		dsm_unpin_segment(entry->description);
+	memset(entry, 0, sizeof(*entry));
+}
 
 #endif							/* GPUREG_SERVICE_SHARED_H */

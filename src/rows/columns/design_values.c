@@ -19,12 +19,6 @@
 PG_FUNCTION_INFO_V1(gr_design_row);
 
 const char *
-gr_design_column_name(const GrDesign *design, int k)
-{
-	return pnstrdup(design->columns[k].name.bytes, design->columns[k].name.nbytes);
-}
-
-const char *
 gr_design_feature_name(const GrDesign *design, int k)
 {
 	GrWriter	writer = {0};

@@ -20,8 +20,13 @@ gr_open_design(MemoryContext context, const char *text, Size nbytes)
 	return gr_design_read(copy, nbytes, gr_context_memory(context));
 }
 
-/* The name of a design's column, and of a feature, in the current memory context */
-extern const char *gr_design_column_name(const GrDesign *design, int k);
+/* Return the name of a design's column, and of a feature, in the current memory context. */
+static inline const char *
+gr_design_column_name(const GrDesign *design, int k)
+{
+	return pnstrdup(design->columns[k].name.bytes, design->columns[k].name.nbytes);
+}
+
 extern const char *gr_design_feature_name(const GrDesign *design, int k);
 
 /* Room for the values of a design's columns, as gr_design_expand() wants them */

@@ -14,17 +14,6 @@
 #include "compute/design/row_filter.h"
 #include "rows/kept/kept_filter.h"
 
-bool
-gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double *code)
-{
-	const GrKeptColumn *column = &set->columns[k];
-	int			level = column->kind == GR_KEPT_FACTOR ? gr_level_find(&column->levels, bytes, nbytes) : -1;
-
-	if (level >= 0)
-		*code = column->codes[level];
-	return level >= 0;
-}
-
 typedef struct Labels
 {
 	const GrKeptSet *set;

@@ -13,6 +13,15 @@
 extern int	gr_kept_filter(const GrKeptSet *set, const char *text, GrFilterStep *steps);
 
 /* The number that stands for a level of column k; false if it has no such level. */
-extern bool gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double *code);
+static inline bool
+gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double *code)
+{
+	const GrKeptColumn *column = &set->columns[k];
+	int			level = column->kind == GR_KEPT_FACTOR ? gr_level_find(&column->levels, bytes, nbytes) : -1;
+
+	if (level >= 0)
+		*code = column->codes[level];
+	return level >= 0;
+}
 
 #endif							/* GPUREG_KEPT_FILTER_H */

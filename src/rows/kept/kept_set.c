@@ -12,7 +12,6 @@
 #include "rows/kept/kept_filter.h"
 #include "rows/kept/kept_set.h"
 #include "run/args.h"
-#include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
 
@@ -138,13 +137,12 @@ gr_read_description(StringInfo description, GrKeptSet *set)
  */
 
 void
-gr_check_not_lent(void)
+gr_raise_lent(void)
 {
-	if (gr_session_is_lent())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("kept rows cannot be used within a query whose rows are on their way to a device"),
-				 errhint("Make the inner fit a statement of its own.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("kept rows cannot be used within a query whose rows are on their way to a device"),
+			 errhint("Make the inner fit a statement of its own.")));
 }
 
 GrRemoteClient *

@@ -14,6 +14,7 @@
 
 #include "compute/design/design.h"
 #include "compute/remote/remote.h"
+#include "run/device.h"
 #include "run/kept_list.h"
 
 typedef enum GrKeptKind
@@ -55,8 +56,15 @@ extern Size gr_describe_kept(StringInfo description, int ncolumns, const GrKeptC
 extern void gr_read_description(StringInfo description, GrKeptSet *set);
 extern void gr_read_kept_names(StringInfo description, GrKeptSet *set);
 
+extern void gr_raise_lent(void) __attribute__((noreturn));
+
 /* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
-extern void gr_check_not_lent(void);
+static inline void
+gr_check_not_lent(void)
+{
+	if (gr_session_is_lent())
+		gr_raise_lent();
+}
 
 /* Finds the rows, and the service that has them. ERROR unless there are such rows which the role may use */
 extern GrRemoteClient *gr_kept_open(const char *kept, GrKeptSet *set);

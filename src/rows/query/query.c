@@ -37,9 +37,8 @@ int			gr_read = GR_READ_AUTO;
  * Messages
  */
 
-/* Says which query an error is about; a position in it becomes one in a text within the user's own statement. */
-static void
-query_error_callback(void *arg)
+void
+gr_query_error(void *arg)
 {
 	const char *text = arg;
 	int			position = geterrposition();
@@ -52,18 +51,6 @@ query_error_callback(void *arg)
 	}
 	else
 		errcontext("SQL statement \"%s\"", text);
-}
-
-void
-gr_enter_query(ErrorContextCallback *context, const char *text)
-{
-	context->callback = NULL;
-	if (text == NULL)
-		return;
-	context->callback = query_error_callback;
-	context->arg = unconstify(char *, text);
-	context->previous = error_context_stack;
-	error_context_stack = context;
 }
 
 /*
@@ -652,7 +639,7 @@ static void
 run_by_spi(const GrPlan *plan, GrReceiver *to, uint64 nrows_max)
 {
 	ErrorContextCallback *context = error_context_stack;
-	bool		is_own = context != NULL && context->callback == query_error_callback;
+	bool		is_own = context != NULL && context->callback == gr_query_error;
 	SpiReceiver receiver = {
 		.pub = {
 			.receiveSlot = spi_receive,.rStartup = spi_startup,.rShutdown = receiver_nothing,

@@ -66,12 +66,28 @@ typedef struct GrReceiver
 } GrReceiver;
 
 /*
+ * Says which query an error is about: arg, its text. A position in the query becomes one in a text within the user's
+ * own statement.
+ */
+extern void gr_query_error(void *arg);
+
+/*
  * From one to the other, whatever is reported, by a parallel worker too, says that it is about this query, in the
  * user's words, as the server does of a statement within another: analysing, planning and running it go on between.
  * context and text are the caller's, and are left as they are until then. An error leaves by itself. text: NULL if
  * there is no query, but kept rows
  */
-extern void gr_enter_query(ErrorContextCallback *context, const char *text);
+static inline void
+gr_enter_query(ErrorContextCallback *context, const char *text)
+{
+	context->callback = NULL;
+	if (text == NULL)
+		return;
+	context->callback = gr_query_error;
+	context->arg = unconstify(char *, text);
+	context->previous = error_context_stack;
+	error_context_stack = context;
+}
 
 static inline void
 gr_leave_query(const ErrorContextCallback *context)

@@ -389,6 +389,16 @@ gr_rows_device(const GrDataSet *data)
 	return data->job == NULL ? "cpu" : pstrdup(data->job->place.device);
 }
 
+const char *
+gr_close_rows(GrDataSet *data, const char *name, double started)
+{
+	const char *device = gr_rows_device(data);
+
+	gr_record_rows(data, name, started);
+	gr_release_rows(data);
+	return device;
+}
+
 int64
 gr_rows_nskipped(const GrDataSet *data)
 {

@@ -71,6 +71,9 @@ extern void gr_release_rows(GrDataSet *data);
 /* Returns the name of the device that has the rows, or had them summed up, in the current memory context. */
 extern const char *gr_rows_device(const GrDataSet *data);
 
+/* Records the rows, releases them, and returns the name of their device, as the three functions above do. */
+extern const char *gr_close_rows(GrDataSet *data, const char *name, double started);
+
 /* Returns how many rows were left out for a NULL, as far as passes have told. */
 extern int64 gr_rows_nskipped(const GrDataSet *data);
 

@@ -62,6 +62,27 @@ gr_name_ingested(GrIngest *ingest)
 	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
 }
 
+void
+gr_name_summed(GrIngest *ingest, int nfeatures)
+{
+	GrColumns  *columns = ingest->columns;
+	int			nroles = gr_nroles(columns);
+	int32	   *widths = columns->nfeatures >= 0 ? NULL : palloc(columns->n * sizeof(int32));
+
+	if (widths != NULL)
+	{
+		for (int k = nroles; k < columns->n; k++)
+			widths[k - nroles] = columns->column[k].width >= 0 ? columns->column[k].width :
+				nfeatures - (columns->n - nroles - 1);
+		gr_set_widths(columns, widths);
+		pfree(widths);
+	}
+	/* sums may have come from another server */
+	if (columns->nfeatures != nfeatures)
+		elog(ERROR, "sums are of %d features instead of %d", nfeatures, columns->nfeatures);
+	gr_name_ingested(ingest);
+}
+
 /* At the first complete row: now the arrays' lengths are known. */
 static void
 begin_job(IngestReceiver *receiver, TupleTableSlot *slot)

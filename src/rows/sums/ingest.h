@@ -153,6 +153,12 @@ extern GrPlan *gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate,
 extern void gr_name_ingested(GrIngest *ingest);
 
 /*
+ * Does the same for rows that an aggregate has summed, which have nfeatures features. The one array whose width is not
+ * known takes what the other columns leave of nfeatures.
+ */
+extern void gr_name_summed(GrIngest *ingest, int nfeatures);
+
+/*
  * Runs the query in this process alone, and hands its rows to a job. Memory doesn't grow with their number, but for
  * what the job keeps. The result's memory is of the context current at the call. options: but for what rows are and
  * what they are called, which the first complete row tells.

@@ -116,27 +116,7 @@ has_one_snapshot(const GrIngest *ingest)
  * Sums
  */
 
-/* Notes the width of the one array that wasn't known: what the others leave of nfeatures. */
-static void
-note_width(GrIngest *ingest, int nfeatures)
-{
-	int			nroles = gr_nroles(ingest->columns);
-	int32	   *widths = palloc(ingest->columns->n * sizeof(int32));
-
-	for (int k = nroles; k < ingest->columns->n; k++)
-	{
-		int32		width = ingest->columns->column[k].width;
-
-		widths[k - nroles] = width >= 0 ? width : nfeatures - (ingest->columns->n - nroles - 1);
-	}
-	gr_set_widths(ingest->columns, widths);
-	pfree(widths);
-	/* sums may have come from another server */
-	if (ingest->columns->nfeatures != nfeatures)
-		elog(ERROR, "sums are of %d features instead of %d", nfeatures, ingest->columns->nfeatures);
-}
-
-/* The same for a remote query: its sums are made where the rows are. */
+/* Plans the sums of a remote query, which are made where the rows are. */
 static GrPlan *
 plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 {
@@ -226,8 +206,7 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 	ingest->nskipped = state->nskipped;
 	if (state->nrows == 0)
 		gr_raise_no_rows(state->nskipped);
-	note_width(ingest, state->nfeatures);
-	gr_name_ingested(ingest);
+	gr_name_summed(ingest, state->nfeatures);
 	state = gr_state_settled(PointerGetDatum(state), GR_STATS, ingest->names);
 	/* the typed pass isn't told what weights are */
 	state->weighting = ingest->rules.weighting;
@@ -355,8 +334,7 @@ sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
 	}
 	if (ingest->nrows == 0)
 		gr_raise_no_rows(ingest->nskipped);
-	note_width(ingest, nfeatures);
-	gr_name_ingested(ingest);
+	gr_name_summed(ingest, nfeatures);
 	for (int k = 0; k < receiver.n; k++)
 		receiver.state[k] = gr_state_settled(PointerGetDatum(receiver.state[k]), GR_STATS, ingest->names);
 	*n = receiver.n;

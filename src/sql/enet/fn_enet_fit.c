@@ -132,17 +132,6 @@ open_rows(FunctionCallInfo fcinfo, const Request *request, GrEnet *net)
 	return data;
 }
 
-/* Notes the run, and releases the rows; returns what a model says of their device. */
-static const char *
-close_rows(const Request *request, GrDataSet *data)
-{
-	const char *device = gr_rows_device(data);
-
-	gr_record_rows(data, request->function, request->started);
-	gr_release_rows(data);
-	return device;
-}
-
 static GrEnetSums
 named_sums(const GrDataSet *data)
 {
@@ -154,7 +143,7 @@ static void
 fit_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *model)
 {
 	GrDataSet  *data = open_rows(fcinfo, request, net);
-	const char *device = close_rows(request, data);
+	const char *device = gr_close_rows(data, request->function, request->started);
 	GrEnetSums	sums = named_sums(data);
 	GrPath		path;
 	GrPathPoint point;
@@ -178,14 +167,14 @@ fit_logit(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel 
 	(void) gr_enet_logit_step(&logit, net->lambda[0]);
 	gr_enet_logit_model(model, net, data, &logit.path.point, logit.path.coef);
 	model->converged = logit.path.converged;
-	model->device = close_rows(request, data);
+	model->device = gr_close_rows(data, request->function, request->started);
 }
 
 static void
 validate_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, Validation *v)
 {
 	GrDataSet  *data = open_rows(fcinfo, request, net);
-	const char *device = close_rows(request, data);
+	const char *device = gr_close_rows(data, request->function, request->started);
 	GrFolds    *folds = gr_folds_create(data->ingest.nfeatures, (const char *const *) data->ingest.names);
 	GrModel    *models[2] = {&v->least, &v->within};
 
@@ -218,7 +207,7 @@ validate_logit(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, Val
 
 		gr_enet_logit_model(models[i], net, data, &v->scores.point[k], v->scores.coef + (Size) k * nterms);
 	}
-	v->least.device = v->within.device = close_rows(request, data);
+	v->least.device = v->within.device = gr_close_rows(data, request->function, request->started);
 }
 
 static void
@@ -351,13 +340,13 @@ put_path(FunctionCallInfo fcinfo, const Request *request, GrEnet *net)
 	if (request->binomial)
 	{
 		gr_enet_logit_put_path(rsinfo, net, data);
-		(void) close_rows(request, data);
+		(void) gr_close_rows(data, request->function, request->started);
 	}
 	else
 	{
 		GrEnetSums	sums = named_sums(data);
 
-		(void) close_rows(request, data);
+		(void) gr_close_rows(data, request->function, request->started);
 		gr_enet_put_path(rsinfo, net, &sums);
 	}
 }

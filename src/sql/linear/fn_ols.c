@@ -155,10 +155,8 @@ gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 	model.moves = gr_ingest_moves(&data->ingest);
 	gr_model_solve(&model, data->sums, data->ingest.intercept, data->ingest.names, true,
 				   data->job == NULL ? NULL : gr_job_solver(data->job));
-	gr_record_rows(data, name, started);
+	model.device = gr_close_rows(data, name, started);
 	gr_leave_query(&context);
-	model.device = gr_rows_device(data);
-	gr_release_rows(data);
 	model.nskipped = data->ingest.nskipped;
 	model.design = data->ingest.design;
 	gr_extras_take_roles(&model.extras, roles);

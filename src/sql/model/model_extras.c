@@ -71,16 +71,6 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	return pnstrdup(records.design.bytes, records.design.nbytes);
 }
 
-void
-gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
-{
-	bool		counts = roles->weighting == GR_FREQUENCIES;
-
-	extras->offsets = roles->offsets;
-	extras->weights = counts ? NULL : roles->weights;
-	extras->frequencies = counts ? roles->weights : NULL;
-}
-
 /* Adds a record unless value is NULL. */
 static void
 add_name(GrExtras *records, const char *key, const char *value)

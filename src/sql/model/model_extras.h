@@ -31,7 +31,15 @@ typedef struct GrModelExtras
 extern void gr_bad_model(const char *detail);
 
 /* Remembers the columns that a fit took for roles. */
-extern void gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles);
+static inline void
+gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
+{
+	bool		counts = roles->weighting == GR_FREQUENCIES;
+
+	extras->offsets = roles->offsets;
+	extras->weights = counts ? NULL : roles->weights;
+	extras->frequencies = counts ? roles->weights : NULL;
+}
 
 /* Reads the field into records that point into it. ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);

@@ -100,8 +100,7 @@ gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 		sums[cv->n].nobs = sums[k].nsummed;
 		cv->n++;
 	}
-	gr_record_rows(cv->data, cv->name, cv->started);
-	gr_release_rows(cv->data);
+	(void) gr_close_rows(cv->data, cv->name, cv->started);
 	if (cv->n < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

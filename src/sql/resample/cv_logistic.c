@@ -175,7 +175,6 @@ gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
 		cv->fold[k].coef = memcpy(coef, cv->fold[k].coef, all->nterms * sizeof(double));
 		MemoryContextDelete(context);
 	}
-	gr_record_rows(cv->data, cv->name, cv->started);
-	gr_release_rows(cv->data);
+	(void) gr_close_rows(cv->data, cv->name, cv->started);
 	warn_of_failures(cv);
 }

@@ -77,8 +77,7 @@ gr_debug_sums(PG_FUNCTION_ARGS)
 	sums = gr_source_new_sums(data->source, gr_kind_request(kind, data->source->shape, PG_GETARG_INT32(ARG_NGROUPS),
 															(const double *) ARR_DATA_PTR(numbers),
 															ArrayGetNItems(ARR_NDIM(numbers), ARR_DIMS(numbers))), &n);
-	gr_record_rows(data, "gpu_debug_sums", started);
-	gr_release_rows(data);
+	(void) gr_close_rows(data, "gpu_debug_sums", started);
 	values = palloc_extended(Max(n, 1) * sizeof(Datum), MCXT_ALLOC_HUGE);
 	for (Size k = 0; k < n; k++)
 		values[k] = Float8GetDatum(sums[k]);
