@@ -34,7 +34,8 @@
 static void
 unpin_blocks(GrJob *job)
 {
-	gr_lease_end(&job->lease);
+	if (job->lease.client != NULL)
+		gr_lease_end(&job->lease);
 	if (job->pinned)
 		job->place.backend->device->unpin(job->place.session, job->memory);
 	job->pinned = false;
@@ -45,7 +46,8 @@ gr_job_end_sink(GrJob *job)
 {
 	if (job->sink != NULL)
 		job->ops->end(job->sink);
-	gr_shifted_end(&job->shifted);
+	if (job->shifted.shift != NULL)
+		gr_shifted_end(&job->shifted);
 	job->sink = NULL;
 	unpin_blocks(job);
 }
@@ -75,6 +77,8 @@ release_job(void *arg)
 {
 	GrJob	   *job = arg;
 
+	if (job->released)
+		return;
 	gr_job_end_sink(job);
 	gr_leave_place(&job->place);
 }
@@ -83,7 +87,9 @@ void
 gr_job_release(GrJob *job)
 {
 	release_job(job);
-	gr_spool_end(&job->spool);
+	if (job->spool.file != NULL)
+		gr_spool_end(&job->spool);
+	job->released = true;
 }
 
 void

@@ -90,6 +90,7 @@ typedef struct GrJob
 	GrRowTotals totals;			/* totals of those rows, if they have weights */
 	GrTimes		times;
 	GrSolver	solver;
+	bool		released;		/* nothing is left for the callback */
 	MemoryContextCallback callback;
 } GrJob;
 

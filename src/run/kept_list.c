@@ -19,10 +19,118 @@
 
 #include "run/device.h"
 #include "run/kept_list.h"
-#include "run/kept_name.h"
 #include "run/raise.h"
 
 #define COPY_NBYTES ((Size) 1 << 20)	/* bytes copied between two looks for interrupts */
+
+/* A reference to a set of kept rows of this database: the set's name, or the owner's name and the set's */
+typedef struct KeptName
+{
+	Oid			owner;			/* the current role if the reference names no owner */
+	char		name[NAMEDATALEN];
+	bool		qualified;		/* the reference names the owner */
+} KeptName;
+
+/*
+ * Names
+ */
+
+static void raise_form(const char *reference) __attribute__((noreturn));
+
+static void
+raise_form(const char *reference)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_NAME),
+			 errmsg("\"%s\" does not name kept rows", reference),
+			 errdetail("The form is name or owner.name."),
+			 errhint("Put double quotes around a name with dots or quotes, as quote_ident() does.")));
+}
+
+static void raise_length(void) __attribute__((noreturn));
+
+static void
+raise_length(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_NAME),
+			 errmsg("name of kept rows must have 1 to %d bytes", NAMEDATALEN - 1)));
+}
+
+/* Reads a part up to the next dot or the end into part, and returns what follows; ERROR if it has no such form. */
+static const char *
+read_part(const char *reference, const char *at, char part[NAMEDATALEN])
+{
+	bool		quoted = *at == '"';
+	bool		closed = !quoted;
+	int			nbytes = 0;
+
+	for (at += quoted; *at != '\0' && (quoted || *at != '.'); at++)
+	{
+		if (*at == '"' && !quoted)
+			raise_form(reference);
+		if (*at == '"' && *++at != '"')
+		{
+			closed = true;
+			break;
+		}
+		if (nbytes == NAMEDATALEN - 1)
+			raise_length();
+		part[nbytes++] = *at;
+	}
+	if (!closed || (*at != '\0' && *at != '.'))
+		raise_form(reference);
+	if (nbytes == 0)
+		raise_length();
+	part[nbytes] = '\0';
+	return at;
+}
+
+/* The role of that name, whose privileges the current role has */
+static Oid
+find_owner(const char *reference, const char *owner)
+{
+	Oid			role = get_role_oid(owner, true);
+
+	if (!OidIsValid(role))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("role \"%s\" does not exist", owner),
+				 errhint("Kept rows are named name or owner.name. A name that has a dot is quoted: %s.",
+						 quote_identifier(reference))));
+	if (!has_privs_of_role(GetUserId(), role))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for kept rows of role \"%s\"", owner)));
+	return role;
+}
+
+/*
+ * Resolves a reference, "name" or "owner.name": the parts are taken as they are written, case included; one that has a
+ * dot or a quote is quoted as an SQL identifier. A name alone is always the current role's. ERROR unless reference has
+ * that form, the owner exists, and the current role has its privileges. The privileges are asked for before anybody
+ * looks whether there are such rows, so that no message tells more of another role's rows than that role's name.
+ */
+static void
+resolve(const char *reference, KeptName *resolved)
+{
+	char		owner[NAMEDATALEN];
+	const char *rest = read_part(reference, reference, resolved->name);
+
+	resolved->owner = GetUserId();
+	resolved->qualified = *rest == '.';
+	if (!resolved->qualified)
+		return;
+	strlcpy(owner, resolved->name, sizeof(owner));
+	rest = read_part(reference, rest + 1, resolved->name);
+	if (*rest != '\0')
+		raise_form(reference);
+	resolved->owner = find_owner(reference, owner);
+}
+
+/*
+ * Services
+ */
 
 void
 gr_raise_no_service(const char *reason)
@@ -82,14 +190,14 @@ gr_keeping_service(const char **reason)
 
 /* True if the entry is a set of this name in this database, whoever owns it */
 static bool
-is_namesake(const GrKeptEntry *entry, const GrKeptName *who)
+is_namesake(const GrKeptEntry *entry, const KeptName *who)
 {
 	return entry->database == MyDatabaseId && strcmp(entry->name, who->name) == 0;
 }
 
 /* The set that who names, in this state, with another id than other_than; NULL if there is none. With the lock */
 static GrKeptEntry *
-find_entry(GrControl *control, const GrKeptName *who, GrKeptState state, uint64 other_than)
+find_entry(GrControl *control, const KeptName *who, GrKeptState state, uint64 other_than)
 {
 	for (int k = 0; k < GR_KEPT_MAX; k++)
 	{
@@ -145,7 +253,7 @@ forget_dropped(GrControl *control)
 
 /* Copies the set that who names; false if there is none. */
 static bool
-copy_entry(GrControl *control, const GrKeptName *who, GrKeptEntry *copy)
+copy_entry(GrControl *control, const KeptName *who, GrKeptEntry *copy)
 {
 	const GrKeptEntry *entry;
 
@@ -159,7 +267,7 @@ copy_entry(GrControl *control, const GrKeptName *who, GrKeptEntry *copy)
 
 /* Another role's set of this name that the current role may use, as a reference; NULL if there is none */
 static const char *
-find_usable(GrControl *control, const GrKeptName *who)
+find_usable(GrControl *control, const KeptName *who)
 {
 	Oid			owners[GR_KEPT_MAX];
 	int			n = 0;
@@ -185,7 +293,7 @@ find_usable(GrControl *control, const GrKeptName *who)
 }
 
 static void
-raise_unknown(GrControl *control, const char *reference, const GrKeptName *who)
+raise_unknown(GrControl *control, const char *reference, const KeptName *who)
 {
 	const char *usable = who->qualified ? NULL : find_usable(control, who);
 
@@ -218,7 +326,7 @@ give_up_claim(void *arg)
 }
 
 static void
-raise_busy(const GrKeptName *who)
+raise_busy(const KeptName *who)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
@@ -240,13 +348,15 @@ gr_database_name(Oid database)
 
 /* Makes the entry of a set whose rows are being read. */
 static GrKeptEntry
-new_entry(const GrKeptName *who, const GrRemoteClient *client)
+new_entry(const KeptName *who, const GrRemoteClient *client)
 {
 	GrKeptEntry entry = {.state = GR_KEPT_READING,.database = MyDatabaseId,.owner = who->owner};
+	const GrClientSlot *slot = gr_slot_of(client);
 	const char *database = gr_database_name(MyDatabaseId);
 
-	entry.service = gr_service_number(client, &entry.generation);
-	entry.client = gr_service_slot(client);
+	entry.service = slot->service;
+	entry.generation = slot->generation;
+	entry.client = (int) (slot - gr_control_block->clients);
 	entry.encoding = GetDatabaseEncoding();
 	strlcpy(entry.name, who->name, sizeof(entry.name));
 	strlcpy(entry.owner_name, GetUserNameFromId(who->owner, false), sizeof(entry.owner_name));
@@ -301,7 +411,7 @@ raise_many(const GrKeptEntry *entry, bool of_role)
 
 /* Takes the name, if nobody has since it was looked for. */
 static void
-take_name(GrControl *control, GrKeptClaim *claim, const GrKeptName *who, const GrRemoteClient *client)
+take_name(GrControl *control, GrKeptClaim *claim, const KeptName *who, const GrRemoteClient *client)
 {
 	GrKeptEntry entry = new_entry(who, client);
 	bool		limited = !superuser_arg(who->owner);
@@ -326,9 +436,9 @@ take_name(GrControl *control, GrKeptClaim *claim, const GrKeptName *who, const G
 
 /* Names a set of the current role's; ERROR if the reference is to another role's. */
 static void
-resolve_own(const char *reference, GrKeptName *who)
+resolve_own(const char *reference, KeptName *who)
 {
-	gr_kept_resolve(reference, who);
+	resolve(reference, who);
 	if (who->owner != GetUserId())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -342,7 +452,7 @@ gr_kept_claim(const char *reference, bool replace, const GrRemoteClient *client)
 {
 	GrControl  *control = get_control();
 	GrKeptClaim *claim = palloc0(sizeof(GrKeptClaim));
-	GrKeptName	who;
+	KeptName	who;
 	GrKeptEntry old;
 
 	resolve_own(reference, &who);
@@ -476,9 +586,9 @@ void
 gr_kept_find(const char *reference, GrKeptEntry *entry, StringInfo description)
 {
 	GrControl  *control = get_control();
-	GrKeptName	who;
+	KeptName	who;
 
-	gr_kept_resolve(reference, &who);
+	resolve(reference, &who);
 	/* again, where another takes its place meanwhile */
 	for (;;)
 	{
@@ -502,10 +612,10 @@ gr_kept_forget(const char *reference)
 {
 	const char *reason;
 	GrControl  *control = gr_control(&reason);
-	GrKeptName	who;
+	KeptName	who;
 	GrKeptEntry *entry;
 
-	gr_kept_resolve(reference, &who);
+	resolve(reference, &who);
 	if (control == NULL)
 		return false;
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);

@@ -1,9 +1,9 @@
 /*
  * kept_list.h: the list of kept rows, as sessions see it: names, owners, and which service has the rows.
  *
- * A set of kept rows is of one database and one owner, and has a name among the owner's sets there; kept_name.h says
- * how SQL refers to it. Each role with the owner's privileges may use it. The list is in shared memory; an entry ends
- * with its service, or with the server.
+ * A set of kept rows is of one database and one owner, and has a name among the owner's sets there; SQL
+ * refers to it by the set's name, or by the owner's name and the set's. Each role with the owner's privileges may use
+ * it. The list is in shared memory; an entry ends with its service, or with the server.
  */
 #ifndef GPUREG_KEPT_LIST_H
 #define GPUREG_KEPT_LIST_H

@@ -48,10 +48,6 @@ extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **
  */
 extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason);
 
-/* Return the number and generation of a connection's service, and the number of the connection's slot. */
-extern int	gr_service_number(const GrRemoteClient *client, uint64 *generation);
-extern int	gr_service_slot(const GrRemoteClient *client);
-
 /*
  * Holds the set of kept rows with this id in the client's service until the current memory context is reset, even if
  * the set is replaced or forgotten meanwhile. Returns false if the set has gone already. A session holds at most

@@ -411,23 +411,6 @@ gr_service_connect_to(int number, uint64 generation, bool in_use, const char **r
 	return c->service == &control->services[number] && c->generation == generation ? client : NULL;
 }
 
-int
-gr_service_number(const GrRemoteClient *client, uint64 *generation)
-{
-	const Connection *c = client->owner;
-
-	*generation = c->generation;
-	return (int) (c->service - c->control->services);
-}
-
-int
-gr_service_slot(const GrRemoteClient *client)
-{
-	const Connection *c = client->owner;
-
-	return (int) (c->slot - c->control->clients);
-}
-
 /*
  * Holds
  */
@@ -593,7 +576,7 @@ await_area(const Connection *c, const GrArea *area)
 	while (__atomic_load_n(&area->state, __ATOMIC_ACQUIRE) == GR_AREA_ASKED)
 	{
 		if (!is_alive(c) || gr_now_ms() - started >= START_TIMEOUT_MS ||
-			(gr_control_mismatch() != NULL && !is_open(c->service)))
+			(!is_open(c->service) && gr_control_mismatch() != NULL))
 			return false;
 		nap();
 	}

@@ -132,6 +132,13 @@ gr_control(const char **reason)
 	return gr_control_block != NULL ? gr_control_block : gr_control_attach(reason);
 }
 
+/* Returns the slot of a session's connection. */
+static inline const GrClientSlot *
+gr_slot_of(const GrRemoteClient *client)
+{
+	return (const GrClientSlot *) ((const char *) client->channel - offsetof(GrClientSlot, channel));
+}
+
 /* Called by a service that must not use the control block. Sessions of its build then start no other service. */
 extern void gr_control_refuse(void);
 

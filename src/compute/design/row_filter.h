@@ -1,6 +1,6 @@
 /*
  * row_filter.h: reads the filter of kept rows: `x1 > 3 AND (g = 'b' OR NOT x2 <= 1e3) AND x3 IS NOT NULL`.
- * kept_filter.c calls it first.
+ * kept_set.c calls it first.
  *
  * The text is a subset of SQL: comparisons of a column with a constant, combined by three-valued logic. It becomes the
  * steps of a filter (derivation.h), which compare float8.

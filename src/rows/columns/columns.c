@@ -92,18 +92,13 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 	roles->intercept = intercept;
 }
 
-/* The names that a text[] argument has; ERROR unless they are one or two different ones. */
 void
-gr_clusters_argument(FunctionCallInfo fcinfo, int clusters, GrRoles *roles)
+gr_read_clusters(Datum value, GrRoles *roles)
 {
-	ArrayType  *array;
+	ArrayType  *array = DatumGetArrayTypeP(value);
 	Datum	   *items;
 	int			n;
 
-	roles->nclusters = 0;
-	if (clusters >= PG_NARGS() || PG_ARGISNULL(clusters))
-		return;
-	array = PG_GETARG_ARRAYTYPE_P(clusters);
 	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -78,24 +78,15 @@ level_of_number(Oid type, Datum value)
 }
 
 GrString
-gr_level_of(Oid type, Datum value)
+gr_level_of_value(Oid type, Datum value)
 {
-	GrString	level;
-	text	   *bytes;
-
 	if (gr_is_number_type(type))
 		return level_of_number(type, value);
 	if (type == NAMEOID)
 		return string_of(NameStr(*DatumGetName(value)));
 	if (type == UNKNOWNOID)
 		return string_of(DatumGetCString(value));
-	if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
-		return string_of(DatumGetCString(DirectFunctionCall1(enum_out, value)));
-	bytes = DatumGetTextPP(value);
-	level = (GrString) {VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes)};
-	while (type == BPCHAROID && level.nbytes > 0 && level.bytes[level.nbytes - 1] == ' ')
-		level.nbytes--;
-	return level;
+	return string_of(DatumGetCString(DirectFunctionCall1(enum_out, value)));
 }
 
 const char *
@@ -105,12 +96,6 @@ gr_show_level(GrString level)
 		pg_mbcliplen(level.bytes, level.nbytes, SHOWN_NBYTES);
 
 	return psprintf("%.*s%s", n, level.bytes, n < level.nbytes ? "..." : "");
-}
-
-void *
-gr_context_take(void *arg, size_t nbytes)
-{
-	return MemoryContextAllocExtended((MemoryContext) arg, nbytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 }
 
 /*

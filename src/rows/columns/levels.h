@@ -12,6 +12,7 @@
 
 #include "access/tupdesc.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "utils/lsyscache.h"
 
 #include "compute/design/design.h"
@@ -30,14 +31,34 @@ gr_is_level_type(Oid type)
 	return gr_is_number_type(type) || gr_is_category_type(type);
 }
 
-/* A value's level; allocated in the current memory context, or a part of the value. */
-extern GrString gr_level_of(Oid type, Datum value);
+/* Returns the level of a value of a type that is no text. */
+extern GrString gr_level_of_value(Oid type, Datum value);
+
+/* Returns the level of a value: a part of the value, or allocated in the current memory context. */
+static inline GrString
+gr_level_of(Oid type, Datum value)
+{
+	GrString	level;
+	text	   *bytes;
+
+	if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
+		return gr_level_of_value(type, value);
+	bytes = DatumGetTextPP(value);
+	level = (GrString) {VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes)};
+	while (type == BPCHAROID && level.nbytes > 0 && level.bytes[level.nbytes - 1] == ' ')
+		level.nbytes--;
+	return level;
+}
 
 /* Adds levels, which are texts, in the order of a column's type and its collation. */
 extern void gr_sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute);
 
 /* Allocates nbytes in arg, a memory context; NULL if there is no memory. */
-extern void *gr_context_take(void *arg, size_t nbytes);
+static inline void *
+gr_context_take(void *arg, size_t nbytes)
+{
+	return MemoryContextAllocExtended((MemoryContext) arg, nbytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
 
 /* Returns the memory of a context, for the compute layer. */
 static inline GrMemory

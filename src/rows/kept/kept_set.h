@@ -13,6 +13,7 @@
 #include "lib/stringinfo.h"
 
 #include "compute/design/design.h"
+#include "compute/design/derive.h"
 #include "compute/remote/remote.h"
 #include "run/device.h"
 #include "run/kept_list.h"
@@ -64,6 +65,21 @@ gr_check_not_lent(void)
 {
 	if (gr_session_is_lent())
 		gr_raise_lent();
+}
+
+/* Reads a filter (row_filter.h); steps: room for GR_FILTER_STEPS_MAX. How many there are; ERROR where it is none. */
+extern int	gr_kept_filter(const GrKeptSet *set, const char *text, GrFilterStep *steps);
+
+/* The number that stands for a level of column k; false if it has no such level. */
+static inline bool
+gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double *code)
+{
+	const GrKeptColumn *column = &set->columns[k];
+	int			level = column->kind == GR_KEPT_FACTOR ? gr_level_find(&column->levels, bytes, nbytes) : -1;
+
+	if (level >= 0)
+		*code = column->codes[level];
+	return level >= 0;
 }
 
 /* Finds the rows, and the service that has them. ERROR unless there are such rows which the role may use */

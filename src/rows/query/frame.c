@@ -730,32 +730,34 @@ gr_make_frame_of(const GrQuery *described, const GrFrameColumns *columns, const 
 }
 
 void
-gr_frame_names(const char *text, int nlow, const char **names)
+gr_frame_names(const GrDesign *design, int nlow, const char **names)
 {
-	GrDesign   *design = open_design(text);
-	int			nfeatures;
-	const int  *rest_of = gr_frame_rests(text, &nfeatures);
+	int			k = 0;
+	int			low = design->nfeatures;
 
-	for (int k = 0; k < nfeatures; k++)
-	{
-		names[k] = gr_design_feature_name(design, k);
-		if (nlow > 0 && rest_of[k] >= 0)
-			names[nfeatures + rest_of[k]] = names[k];
-	}
+	for (int t = 0; t < design->nterms; t++)
+		for (int i = 0; i < design->terms[t].width; i++, k++)
+		{
+			names[k] = gr_design_feature_name(design, k);
+			if (nlow > 0 && design->terms[t].paired)
+				names[low++] = names[k];
+		}
 }
 
 GrColumns *
 gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
 {
 	GrColumns  *columns = gr_query_columns(frame->query->columns, frame->query->names, roles);
+	const GrDesign *design;
 	const char **names;
 	int			n;
 
 	if (frame->plain)
 		return columns;
-	(void) gr_frame_rests(frame->row_design, &n);
+	design = open_design(frame->row_design);
+	n = design->nfeatures;
 	names = palloc((n + frame->nlow) * sizeof(char *));
-	gr_frame_names(frame->row_design, frame->nlow, names);
+	gr_frame_names(design, frame->nlow, names);
 	columns->column[columns->n - 1].elements = names;
 	gr_set_widths(columns, &(int32) {n + frame->nlow});
 	return columns;

@@ -61,8 +61,8 @@ extern int *gr_frame_rests(const char *design, int *nfeatures);
 /* What brings the terms of a row's design to those of the model's; NULL: they are those */
 extern const GrTermMoves *gr_frame_moves(const char *design);
 
-/* What the features of a row's design are called, nlow of them twice */
-extern void gr_frame_names(const char *design, int nlow, const char **names);
+/* Names the features of a row's design, nlow of them twice. */
+extern void gr_frame_names(const GrDesign *design, int nlow, const char **names);
 
 /* The columns of the frame's query; features that are what rounding left are called as the others */
 extern GrColumns *gr_frame_columns(const GrFrame *frame, const GrRoles *roles);

@@ -13,7 +13,6 @@
 #include "compute/design/derive.h"
 #include "rows/columns/design_values.h"
 #include "rows/columns/levels.h"
-#include "rows/kept/kept_filter.h"
 #include "rows/kept/kept_set.h"
 #include "rows/query/frame.h"
 #include "rows/sums/folds.h"
@@ -446,7 +445,7 @@ derive_design(const Reading *r, GrIngest *ingest)
 	check_all_digits(r, &options, 0);
 	if (design == NULL)
 		return make_derivation(&options);
-	gr_frame_names(ingest->row_design, ingest->nlow, ingest->names);
+	gr_frame_names(design, ingest->nlow, ingest->names);
 	options.pairs = ingest->nlow > 0;
 	columns = design_columns(r, design);
 	options.columns = columns;
