@@ -33,7 +33,6 @@ static DeviceSession device_session;
 /* The service that owns the device instead, as far as this session knows */
 static struct
 {
-	int			njobs;			/* of this session's that use it */
 	bool		failed;			/* it can't open a device: */
 	int			gpu_id;			/* this one, */
 	GrError		error;			/* because of this */
@@ -104,7 +103,7 @@ find_service(void)
 	/* a machine without a device needs no service to say so, and a session that has one open goes on with it */
 	if (!gr_debug_service && ((device_session.opened && device_session.njobs > 0) || !is_present()))
 		return NULL;
-	client = gr_service_connect(gr_gpu_id, service_use.njobs > 0, &reason);
+	client = gr_service_connect(gr_gpu_id, &reason);
 	if (client == NULL && reason != NULL)
 		ereport(DEBUG1, (errmsg_internal("no device service: %s", reason)));
 	return client;
@@ -117,7 +116,7 @@ take_service(GrPlace *place)
 	place->backend = gr_service_backend(place->service);
 	place->session = (GrSession *) place->service;
 	place->holds_session = true;
-	service_use.njobs++;
+	gr_service_njobs++;
 }
 
 /* The same as gr_open_place(), of a service's device */
@@ -359,7 +358,7 @@ void
 gr_leave_place(GrPlace *place)
 {
 	if (place->holds_session && place->service != NULL)
-		service_use.njobs--;
+		gr_service_njobs--;
 	else if (place->holds_session)
 		device_session.njobs--;
 	place->holds_session = false;
@@ -385,12 +384,6 @@ void
 gr_lend_session(bool lent)
 {
 	device_session.nlent += lent ? 1 : -1;
-}
-
-bool
-gr_service_is_used(void)
-{
-	return service_use.njobs > 0;
 }
 
 bool

@@ -107,9 +107,6 @@ extern bool gr_device_is_missing(void);
  */
 extern void gr_lend_session(bool lent);
 
-/* True if computations under way use a connection to a device service. */
-extern bool gr_service_is_used(void);
-
 /* True while the session is lent; see gr_lend_session(). */
 extern bool gr_session_is_lent(void);
 

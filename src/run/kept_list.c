@@ -174,10 +174,10 @@ gr_keeping_service(const char **reason)
 	GrError		err = {0};
 
 	if (gr_device == GR_DEVICE_CPU)
-		return gr_service_connect(GR_STAND_IN_ID, gr_service_is_used(), reason);
+		return gr_service_connect(GR_STAND_IN_ID, reason);
 	if (gr_debug_service || gr_backend_cuda.device->present())
 	{
-		client = gr_service_connect(gr_gpu_id, gr_service_is_used(), reason);
+		client = gr_service_connect(gr_gpu_id, reason);
 		if (client == NULL || gr_service_await(client, &gr_host, &err))
 			return client;
 	}
@@ -185,7 +185,7 @@ gr_keeping_service(const char **reason)
 		(void) gr_fail(&err, GR_NO_DEVICE, 0, "there is no driver");
 	if (gr_device == GR_DEVICE_GPU || err.status != GR_NO_DEVICE)
 		gr_raise(&err);
-	return gr_service_connect(GR_STAND_IN_ID, gr_service_is_used(), reason);
+	return gr_service_connect(GR_STAND_IN_ID, reason);
 }
 
 /* True if the entry is a set of this name in this database, whoever owns it */

@@ -19,6 +19,7 @@
 
 #include "compute/backend/backend.h"
 #include "compute/remote/remote.h"
+#include "run/service_shared.h"
 
 /* Settings; see gpureg.c. */
 extern bool gr_enable_service;
@@ -29,15 +30,14 @@ extern int	gr_kept_sets_per_role;	/* superusers are not limited */
 extern int	gr_kept_memory_per_role;	/* percent of a service's memory; superusers are not limited */
 extern bool gr_debug_service;
 
-/* Asks for shared memory if the library is preloaded. Called when the library is loaded. */
-extern void gr_service_init(void);
-
 /*
  * Returns the session's connection to the service for gpu_id. Connects, and starts the service, if necessary. Returns
- * NULL, and says why in *reason, if no connection can be made. in_use: computations use the present connection, so it
- * must not be replaced. The service need not have opened its device yet.
+ * NULL, and says why in *reason, if no connection can be made. A connection that computations use is not replaced. The
+ * service need not have opened its device yet.
  */
-extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **reason);
+extern GrRemoteClient *gr_service_connect(int gpu_id, const char **reason);
+
+extern int	gr_service_njobs;	/* computations under way that use a connection to a device service */
 
 /* The gpu_id of the service that computes on the CPU, for rows that are kept without a device. */
 #define GR_STAND_IN_ID (-100)
@@ -46,7 +46,7 @@ extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **
  * Returns the connection to the running service with this number and generation, as gr_service_connect() does. NULL if
  * that service has ended, or if this session's computations use the service of another device.
  */
-extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason);
+extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, const char **reason);
 
 /*
  * Holds the set of kept rows with this id in the client's service until the current memory context is reset, even if
@@ -69,7 +69,11 @@ extern bool gr_service_await(GrRemoteClient *client, const GrHost *host, GrError
 extern bool gr_service_is_warm(int gpu_id);
 
 /* True if the service of this connection computes on the CPU. */
-extern bool gr_service_stands_in(const GrRemoteClient *client);
+static inline bool
+gr_service_stands_in(const GrRemoteClient *client)
+{
+	return gr_control_block->services[gr_slot_of(client)->service].gpu_id == GR_STAND_IN_ID;
+}
 
 /* Memory that a session and its service have both mapped. */
 typedef struct GrLease

@@ -39,6 +39,7 @@ typedef struct Connection
 
 /* The device's, and that to the CPU's service, for kept rows, where it doesn't stand in for the device */
 static Connection connections[2];
+int			gr_service_njobs;
 static bool leaves_at_exit;		/* the callback is registered */
 
 static int	lease_area(GrRemoteClient *client, size_t nbytes);
@@ -352,7 +353,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 }
 
 GrRemoteClient *
-gr_service_connect(int gpu_id, bool in_use, const char **reason)
+gr_service_connect(int gpu_id, const char **reason)
 {
 	Connection *c = &connections[gpu_id == GR_STAND_IN_ID && !gr_debug_service ? 1 : 0];
 	GrService  *service;
@@ -376,7 +377,7 @@ gr_service_connect(int gpu_id, bool in_use, const char **reason)
 		LWLockRelease(&c->control->lock);
 		__atomic_store_n(&c->slot->touched, gr_now_ms(), __ATOMIC_RELAXED);
 		/* computations that are under way keep theirs */
-		if (service == c->service || in_use)
+		if (service == c->service || gr_service_njobs > 0)
 			return &c->client;
 	}
 	disconnect(c);
@@ -386,7 +387,7 @@ gr_service_connect(int gpu_id, bool in_use, const char **reason)
 }
 
 GrRemoteClient *
-gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason)
+gr_service_connect_to(int number, uint64 generation, const char **reason)
 {
 	GrControl  *control = gr_control(reason);
 	GrRemoteClient *client;
@@ -403,7 +404,7 @@ gr_service_connect_to(int number, uint64 generation, bool in_use, const char **r
 	*reason = "the device service has ended";
 	if (!runs)
 		return NULL;
-	client = gr_service_connect(gpu_id, in_use, reason);
+	client = gr_service_connect(gpu_id, reason);
 	if (client == NULL)
 		return NULL;
 	c = client->owner;
@@ -479,12 +480,6 @@ const GrBackend *
 gr_service_backend(const GrRemoteClient *client)
 {
 	return gr_service_stands_in(client) ? &gr_backend_remote_cpu : &gr_backend_remote;
-}
-
-bool
-gr_service_stands_in(const GrRemoteClient *client)
-{
-	return ((const Connection *) client->owner)->service->gpu_id == GR_STAND_IN_ID;
 }
 
 bool

@@ -14,7 +14,6 @@
 
 #include "run/build_identity.h"
 #include "run/compat.h"
-#include "run/service.h"
 #include "run/service_shared.h"
 
 #if GR_HAS_NAMED_SEGMENTS
@@ -44,6 +43,7 @@ typedef union GrControlHeader
 
 static GrControlHeader *header; /* NULL: not attached, or of 0.1.0, which had none */
 GrControl  *gr_control_block;	/* NULL: not attached */
+const uint32 *gr_control_replaced;
 static char mismatch[250];		/* why this process must not use the control block; empty: it may, or has not looked */
 
 static Size
@@ -163,7 +163,10 @@ attach_control(const char **reason)
 	if (h == NULL)
 		strlcpy(mismatch, ANOTHER_VERSION, sizeof(mismatch));
 	if (h != NULL && is_of_this_build(h))
+	{
+		gr_control_replaced = &h->replaced;
 		return attach_block(h);
+	}
 	*reason = mismatch;
 	return NULL;
 }
@@ -194,6 +197,7 @@ start_control(void)
 		begin_header(header);
 	if (is_of_this_build(header))
 	{
+		gr_control_replaced = &header->replaced;
 		gr_control_block = ShmemInitStruct("gpureg control block", control_size(), &found);
 		if (!found)
 			begin_control(gr_control_block, header->tranche);
@@ -240,11 +244,9 @@ gr_control_refuse(void)
 }
 
 const char *
-gr_control_mismatch(void)
+gr_control_why_not(void)
 {
 	if (gr_control_block == NULL)
 		return mismatch[0] == '\0' ? NULL : mismatch;
-	if (__atomic_load_n(&header->replaced, __ATOMIC_ACQUIRE) == 0)
-		return NULL;
 	return "gpureg's library has been replaced by another build since the server started; restart the server";
 }

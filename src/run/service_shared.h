@@ -122,6 +122,9 @@ typedef struct GrControl
 	GrClientSlot clients[FLEXIBLE_ARRAY_MEMBER];
 } GrControl;
 
+/* Asks for shared memory if the library is preloaded. Called when the library is loaded. */
+extern void gr_service_init(void);
+
 extern GrControl *gr_control_block;	/* NULL until it is attached */
 extern GrControl *gr_control_attach(const char **reason);
 
@@ -142,11 +145,19 @@ gr_slot_of(const GrRemoteClient *client)
 /* Called by a service that must not use the control block. Sessions of its build then start no other service. */
 extern void gr_control_refuse(void);
 
+extern const uint32 *gr_control_replaced;	/* 1: the library on disk is another build; set with gr_control_block */
+extern const char *gr_control_why_not(void);
+
 /*
  * Returns why no service can be started or used before the server restarts: this process, or the library on disk, is of
  * another build than the control block. NULL if no such mismatch is known. Attaches nothing.
  */
-extern const char *gr_control_mismatch(void);
+static inline const char *
+gr_control_mismatch(void)
+{
+	return gr_control_block != NULL && __atomic_load_n(gr_control_replaced, __ATOMIC_ACQUIRE) == 0 ? NULL :
+		gr_control_why_not();
+}
 
 /* True if the entry's service still takes clients. The caller holds the lock. */
 static inline bool

@@ -306,7 +306,7 @@ gr_kept_open(const char *kept, GrKeptSet *set)
 		CHECK_FOR_INTERRUPTS();
 		resetStringInfo(&description);
 		gr_kept_find(kept, &set->entry, &description);
-		client = gr_service_connect_to(set->entry.service, set->entry.generation, gr_service_is_used(), &reason);
+		client = gr_service_connect_to(set->entry.service, set->entry.generation, &reason);
 		if (client == NULL)
 			gr_raise_no_service(reason);
 	} while (!gr_service_hold(client, set->entry.id));

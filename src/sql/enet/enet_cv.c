@@ -162,15 +162,6 @@ gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds)
 }
 
 void
-gr_check_nfolds(int n)
-{
-	if (n < 2 || n > GR_NET_FOLDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("folds must be between 2 and %d, got %d", GR_NET_FOLDS_MAX, n)));
-}
-
-void
 gr_folds_check(int n)
 {
 	if (n < 2)

@@ -13,6 +13,7 @@
 
 #include "postgres.h"
 
+#include "rows/sums/fold_rows.h"
 #include "sql/enet/enet.h"
 
 /* The folds, and what is asked of them */
@@ -49,7 +50,14 @@ extern GrFolds *gr_folds_create(int nfeatures, const char *const *names);
 extern void gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped);
 
 /* ERROR unless rows may be drawn into n folds. */
-extern void gr_check_nfolds(int n);
+static inline void
+gr_check_nfolds(int n)
+{
+	if (n < 2 || n > GR_NET_FOLDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("folds must be between 2 and %d, got %d", GR_NET_FOLDS_MAX, n)));
+}
 
 /* ERROR unless there are two folds or more. */
 extern void gr_folds_check(int n);
