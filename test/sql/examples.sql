@@ -58,7 +58,8 @@ SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit(
 CREATE TABLE trees AS SELECT CASE WHEN i % 2 = 0 THEN 'oak' ELSE 'birch' END AS species, i AS age, 1 + i % 3 AS plot,
     2 - (i % 2 = 0)::int + 0.3 * i + 0.15 * i * (i % 2 = 0)::int + (ARRAY[0, 0.5, -0.25])[1 + i % 3] AS height
     FROM generate_series(1, 60) i;
-CREATE TABLE filip AS SELECT y, x[1] AS x FROM nist_rows WHERE dataset = 'filip';
+CREATE TABLE filip (y float8, x float8);
+\copy filip FROM 'test/data/nist/filip.csv' WITH (FORMAT csv, HEADER)
 SELECT term, round(estimate::numeric, 3) AS estimate
 FROM gpu_tidy(gpu_ols_fit('SELECT ln(price), ln(carat) AS lc, color FROM diamonds'));
 SELECT term, round(estimate::numeric, 3) AS estimate
@@ -76,6 +77,7 @@ DROP TABLE trees, filip, tree_model;
 DROP TABLE documents, articles, sketches, baskets, tastes, letters;
 DROP FUNCTION squared_distance, shingles, sketch;
 -- docs/glm.md
+SET extra_float_digits = -9;
 CREATE TABLE policies AS
 SELECT i AS id, 18 + i % 60 AS age, 1 + (i * 37 % 100) / 10.0 AS insured, 0.25 + (i * 13 % 12) / 8.0 AS years,
        (i * 7919 + i * i) % 11 % 4 * ((i * 31 % 3 = 0)::int) AS claims,
@@ -83,22 +85,16 @@ SELECT i AS id, 18 + i % 60 AS age, 1 + (i * 37 % 100) / 10.0 AS insured, 0.25 +
 FROM generate_series(1, 2000) i;
 CREATE TABLE shops AS SELECT i AS id, 1 + i % 9 AS price, 5 + i % 4 AS offered,
     least(5, i * 7 % 6 + (i % 9 < 4)::int) AS sold FROM generate_series(1, 300) i;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error,
-    round(p_value::numeric, 6) AS p_value FROM (
 SELECT term, estimate, std_error, p_value
-FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'))) t;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(conf_low::numeric, 6) AS conf_low,
-    round(conf_high::numeric, 6) AS conf_high FROM (
+FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'));
 SELECT term, estimate, conf_low, conf_high
 FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'),
-              exponentiate => true)) t;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
+              exponentiate => true);
 SELECT term, estimate, std_error
-FROM gpu_tidy(gpu_glm_fit('SELECT paid, age, insured FROM policies WHERE paid > 0', 'gamma'))) t;
-SELECT term, round(estimate::numeric, 6) AS estimate FROM (
+FROM gpu_tidy(gpu_glm_fit('SELECT paid, age, insured FROM policies WHERE paid > 0', 'gamma'));
 SELECT term, estimate FROM gpu_tidy(gpu_glm_fit('SELECT sold / offered::float8 AS y, price, offered FROM shops',
     'binomial',
-                                                'probit', weights => 'offered'))) t;
+                                                'probit', weights => 'offered'));
 SELECT round((m).dispersion::numeric, 2) AS dispersion
 FROM gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'quasipoisson', offsets => 'o') m;
 SELECT round((m).theta::numeric, 2) AS theta, (m).converged
@@ -107,7 +103,6 @@ DROP TABLE policies, shops;
 CREATE TABLE endometrial_rows (dataset text, y int, weight float8, frequency float8, base float8, x float8[]);
 \copy endometrial_rows FROM PROGRAM 'grep ^endometrial test/data/firth_rows.csv' WITH (FORMAT csv)
 CREATE TABLE endometrial AS SELECT y AS hg, x[1]::int AS nv, x[2] AS pi, x[3] AS eh FROM endometrial_rows;
-SET extra_float_digits = -9;
 SELECT hg, nv, count(*) FROM endometrial GROUP BY hg, nv ORDER BY hg, nv;
 SELECT term, estimate, std_error, p_value FROM gpu_tidy(gpu_logreg_fit('SELECT hg, nv, pi, eh FROM endometrial'));
 SELECT term, estimate, std_error, p_value
@@ -151,9 +146,11 @@ SELECT term, p_value
 FROM gpu_ols_permute('SELECT mpg, wt, hp, qsec, row_number() OVER (ORDER BY wt, qsec) AS car FROM mtcars', 9999, 'car');
 SELECT term, estimate, std_error FROM gpu_tidy(gpu_ols_fit('SELECT mpg, wt, wt * 1000 AS pounds, hp FROM mtcars'));
 SELECT * FROM gpu_vif(gpu_ols_fit('SELECT mpg, wt, hp, disp FROM mtcars'));
+CREATE TABLE longley (y float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8);
+\copy longley FROM 'test/data/nist/longley.csv' WITH (FORMAT csv, HEADER)
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error
-FROM gpu_tidy(gpu_ols_fit($$SELECT y, x FROM nist_rows WHERE dataset = 'longley'$$));
-DROP TABLE cars, states;
+FROM gpu_tidy(gpu_ols_fit('SELECT y, x1, x2, x3, x4, x5, x6 FROM longley'));
+DROP TABLE cars, states, longley;
 -- docs/states.md
 CREATE TABLE clusters_rows (dataset text, y float8, x float8[], cluster1 int, cluster2 int);
 \copy clusters_rows FROM PROGRAM 'grep ^grunfeld test/data/states_clusters_rows.csv' WITH (FORMAT csv)
@@ -247,33 +244,27 @@ SELECT * FROM gpu_anova((SELECT m0 FROM claims), (SELECT m FROM claims));
 DROP TABLE policies, claims, prices, large;
 RESET extra_float_digits;
 -- docs/covariances.md
+SET extra_float_digits = -9;
 CREATE TABLE workers AS
 SELECT i AS id, 'firm ' || i * 37 % 45 AS firm, 2020 + i % 4 AS year, i * 13 % 21 AS tenure,
     (i * 7919 % 5 < 2)::int AS trained,
        10 + 0.3 * (i * 13 % 21) + (i * 7919 % 5 < 2)::int + (i * 37 % 45) % 7 + (i * i % 17) / 4.0 AS wage
 FROM generate_series(1, 900) i;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
 SELECT term, estimate, std_error
-FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained FROM workers', vcov => 'HC3'))) t;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained FROM workers', vcov => 'HC3'));
 SELECT term, estimate, std_error
-FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR1', clusters => '{firm}'))) t;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error,
-    round(p_value::numeric, 6) AS p_value FROM (
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR1', clusters => '{firm}'));
 SELECT term, estimate, std_error, p_value
-FROM gpu_tidy(gpu_logreg_fit('SELECT trained, tenure, firm FROM workers', vcov => 'CR2', clusters => '{firm}'))) t;
+FROM gpu_tidy(gpu_logreg_fit('SELECT trained, tenure, firm FROM workers', vcov => 'CR2', clusters => '{firm}'));
 SELECT (gpu_glm_fit('SELECT wage, tenure, trained, firm, year FROM workers', 'gamma', 'log', vcov => 'CR1',
                     clusters => '{firm,year}')).df_inference;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
 SELECT term, estimate, std_error
 FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm, year FROM workers',
-                          formula => 'wage ~ tenure * trained + factor(year)', vcov => 'CR1', clusters => '{firm}'))) t;
+                          formula => 'wage ~ tenure * trained + factor(year)', vcov => 'CR1', clusters => '{firm}'));
 SELECT g.vcov, (m).df_inference
 FROM gpu_ols_fit('SELECT wage, tenure, firm FROM workers', vcov => 'CR1', clusters => '{firm}') m, gpu_glance(m) g;
-SELECT term, round(std_error::numeric, 6) AS std_error, round(p_value::numeric, 6) AS p_value,
-    round(df::numeric, 6) AS df FROM (
 SELECT term, std_error, p_value, df
-FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR2', clusters => '{firm}'))) t;
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR2', clusters => '{firm}'));
 SELECT term, estimate, std_error
 FROM gpu_tidy(gpu_ols_fit('SELECT y, t, g FROM (VALUES (1, 0, 1), (3, 0, 1), (2, 1, 2), (6, 1, 2)) v(y, t, g)',
                           vcov => 'CR1', clusters => '{g}'));

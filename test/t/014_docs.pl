@@ -1,5 +1,5 @@
-# Pages whose statements other tests run: each statement must be one of test/sql/examples.sql, and output that pages in
-# %shows_output show in comments must be in expected/examples.out.
+# The regression test examples runs every statement of some pages, so that installcheck runs them, too: each statement is
+# in test/sql/examples.sql, and each line of its output is in expected/examples.out. (031_pages.pl compares the outputs.)
 use strict;
 use warnings;
 
@@ -22,7 +22,6 @@ sub squeezed
 	return $text =~ s/^ | $//gr;
 }
 
-my %shows_output = map { ($_ => 1) } ('formulas.md', 'glm.md', 'linear.md', 'states.md');
 my $run = squeezed(slurp_file("$root/test/sql/examples.sql"));
 my %shown = map { (squeezed($_) => 1) } split /\n/, slurp_file("$root/expected/examples.out");
 
@@ -31,18 +30,17 @@ for my $name ('formulas.md', 'glm.md', 'linear.md', 'states.md', 'covariances.md
 	my $page = slurp_file("$root/docs/$name");
 	my $n = 0;
 
-	while ($page =~ /^```sql\n(.*?)^```/gms)
+	while ($page =~ /^```sql\n(.*?)^```\n(?:```text\n(.*?)^```\n)?/gms)
 	{
-		my $block = $1;
-		my @output = $shows_output{$name} ? $block =~ /^-- (.*)$/mg : ();
+		my ($block, $output) = ($1, $2 // '');
 
-		for my $statement (grep { /\S/ } split /;\n/, $block =~ s/^--.*\n//gmr)
+		for my $statement (grep { /\S/ } split /;\s*\n/, $block =~ s/^[-\\].*\n| *-- .*$//gmr)
 		{
 			$statement = squeezed($statement);
 			isnt(index($run, $statement), -1, "$statement is run");
 			$n++;
 		}
-		ok($shown{ squeezed($_) } || /^[-+]+$/, "$_ is what it gives") for @output;
+		ok($shown{ squeezed($_) } || /^[-+]+$/, "$_ is what it gives") for split /\n/, $output;
 	}
 	cmp_ok($n, '>', 4, "statements of $name");
 }

@@ -1,6 +1,6 @@
-# The documentation: the SQL of the tutorial, the reference and the how-to pages must print what these show (see
-# Pages.pm; script/pages --write writes it), and so must the demo what README.md and docs/demo.md show.
-# docs/reference.md must have every function, argument, type and setting.
+# The documentation: what the SQL of the tutorial, the reference, the models' pages and the how-to pages prints is what they show (Pages.pm
+# says how; script/pages --write writes it), so is what README.md and docs/demo.md show of the demo, and
+# docs/reference.md has every function, argument, type and setting.
 use strict;
 use warnings;
 

@@ -25,9 +25,11 @@ sub page_names
 {
 	my ($root) = @_;
 
+	my @names = map { "$root/docs/$_.md" }
+		('tutorial', 'reference', 'linear', 'states', 'formulas', 'glm', 'covariances');
 	my @howto = grep { !m{/index\.md$} } glob("$root/docs/howto/*.md"), glob("$root/docs/migrating/*.md");
 
-	return map { s/^\Q$root\E\///r } "$root/docs/tutorial.md", "$root/docs/reference.md", @howto;
+	return map { s/^\Q$root\E\///r } @names, @howto;
 }
 
 sub read_page
