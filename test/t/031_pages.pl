@@ -1,6 +1,6 @@
-# The documentation: what the SQL of the tutorial, the reference, the models' pages and the how-to pages prints is what they show (Pages.pm
-# says how; script/pages --write writes it), so is what README.md and docs/demo.md show of the demo, and
-# docs/reference.md has every function, argument, type and setting.
+# The documentation: the SQL of the tutorial, the reference, the models' pages and the how-to pages prints what they show
+# (Pages.pm says how; script/pages --write writes it). So does the demo for README.md and docs/demo.md. docs/reference.md
+# has every function, argument, type and setting.
 use strict;
 use warnings;
 
