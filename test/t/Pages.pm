@@ -25,7 +25,7 @@ sub page_names
 {
 	my ($root) = @_;
 
-	my @names = map { "$root/docs/$_.md" }
+	my @names = grep { -e } "$root/README.md", map { "$root/docs/$_.md" }
 		('tutorial', 'reference', 'linear', 'states', 'formulas', 'glm', 'covariances');
 	my @howto = grep { !m{/index\.md$} } glob("$root/docs/howto/*.md"), glob("$root/docs/migrating/*.md");
 
