@@ -49,7 +49,7 @@ SELECT n, rank, round(r_squared::numeric, 6) AS r_squared, round(sigma::numeric,
 FROM models, gpu_glance(prices);
 \set ECHO none
 
-\echo '== What it predicts, beside what was paid'
+\echo '== Predicted prices and the prices paid'
 \echo
 \set ECHO queries
 SELECT DISTINCT ON (carat) carat, cut, color, clarity, price AS paid,
@@ -67,7 +67,7 @@ FROM (SELECT cut, gpu_ols_agg(price, carat) AS m FROM diamonds GROUP BY cut) AS 
 ORDER BY per_carat;
 \set ECHO none
 
-\echo '== Cut, color and clarity as they are, in ln(price): levels against the first, with robust standard errors'
+\echo '== ln(price) by cut, color and clarity: levels against the first, with robust standard errors'
 \echo
 \set ECHO queries
 SET extra_float_digits = -9;
@@ -75,7 +75,7 @@ SELECT * FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut
                                    vcov => 'HC3'));
 \set ECHO none
 
-\echo '== Does clarity matter, once weight, cut and color are known?'
+\echo '== Does clarity matter if weight, cut and color are known?'
 \echo
 \set ECHO queries
 CREATE TABLE logs AS
@@ -84,7 +84,7 @@ CREATE TABLE logs AS
 SELECT a.* FROM logs, gpu_anova(m0, m) a;
 \set ECHO none
 
-\echo '== Predictions by name, and where 95 of 100 prices should lie'
+\echo '== Predictions by column name, with limits for 95 of 100 prices'
 \echo
 \set ECHO queries
 CREATE VIEW stones AS SELECT *, ln(carat) AS lc FROM diamonds;
@@ -107,7 +107,7 @@ SELECT term, round(estimate::numeric, 4) AS odds_ratio, round(conf_low::numeric,
 FROM cuts, gpu_tidy(ideal, exponentiate => true) WHERE term <> '(intercept)';
 \set ECHO none
 
-\echo '== ... and as probabilities, beside the share of ideal cuts'
+\echo '== Predicted probabilities and the share of ideal cuts'
 \echo
 \set ECHO queries
 SELECT round("table") AS "table", count(*) AS n, round(avg((cut = 'Ideal')::int), 3) AS share,
@@ -115,7 +115,7 @@ SELECT round("table") AS "table", count(*) AS n, round(avg((cut = 'Ideal')::int)
 FROM diamonds, cuts WHERE "table" BETWEEN 53 AND 61 GROUP BY 1 ORDER BY 1;
 \set ECHO none
 
-\echo '== Cut, color and clarity too, hashed into 64 columns: how much of ln(price) that explains'
+\echo '== ln(price) by cut, color and clarity, hashed into 64 columns'
 \echo
 \set ECHO queries
 SELECT n, round(r_squared::numeric, 4) AS r_squared FROM gpu_glance(gpu_ols_fit($$
@@ -123,7 +123,7 @@ SELECT n, round(r_squared::numeric, 4) AS r_squared FROM gpu_glance(gpu_ols_fit(
     FROM diamonds$$));
 \set ECHO none
 
-\echo '== ... and those projected to 24 dimensions: which stones are alike in all of it'
+\echo '== The hashed columns projected to 24 dimensions: similar stones'
 \echo
 \set ECHO queries
 CREATE TABLE alike AS
