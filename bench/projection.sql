@@ -77,7 +77,7 @@ SELECT * FROM pg_temp.report_rows(:sparse_rows,
           'SELECT count(gpu_feature_hash(members, 4096)) FROM gpureg_bench_members']);
 
 -- the GPU, if there is one: a batch has enough rows
-SELECT count(*) > 0 AS has_gpu FROM gpu_devices() \gset
+SELECT count(*) > 0 AS has_gpu FROM gpu_devices() WHERE id >= 0 \gset
 \if :has_gpu
 SET gpureg.device = gpu;
 SELECT * FROM pg_temp.report_rows(:dense_rows,

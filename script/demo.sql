@@ -16,7 +16,7 @@ ANALYZE diamonds;
 
 -- With auto, this little work would stay on the CPU. If there is a GPU the demo uses it, and opens it before the fit,
 -- as that takes longer than the fit.
-SELECT count(*) > 0 AS has_gpu FROM gpu_devices() \gset
+SELECT count(*) > 0 AS has_gpu FROM gpu_devices() WHERE id >= 0 \gset
 \if :has_gpu
 SET gpureg.device = gpu;
 CREATE TEMP TABLE opened AS SELECT gpu_ols_fit('SELECT price, carat FROM diamonds');
