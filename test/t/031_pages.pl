@@ -1,6 +1,6 @@
-# The documentation: the SQL of the tutorial, the reference, the models' pages and the how-to pages prints what they show
-# (Pages.pm says how; script/pages --write writes it). So does the demo for README.md and docs/demo.md. docs/reference.md
-# has every function, argument, type and setting.
+# The documentation: the SQL of README.md, the tutorial, the reference, the models' pages and the how-to pages must print
+# what these show (see Pages.pm; script/pages --write writes it), and so must the demo what README.md and docs/demo.md
+# show. The reference must have every function, with its arguments, their types and defaults, and every type and setting.
 use strict;
 use warnings;
 
@@ -15,6 +15,12 @@ my $root = "$FindBin::RealBin/../..";
 plan skip_all => 'the tests were copied without the documentation' if !-e "$root/docs/tutorial.md";
 
 my $node = start_node('main');
+# Before PostgreSQL 17, kept rows need a preloaded library.
+if ($node->pg_version < 17)
+{
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpureg'");
+	$node->restart;
+}
 my $connstr = sub { $node->connstr($_[0]) };
 
 # Pages
@@ -46,13 +52,28 @@ SKIP: {
 	is(join("\n\n", @missing), '', 'what README.md shows of it');
 }
 
-# The reference. Functions that users don't call are named in its paragraph on these.
-my $reference = read_page("$root/docs/reference.md");
-my ($internal) = $reference =~ /^(Functions whose names end in .*?)\n\n/ms;
+# The reference: an index, and pages with an entry for each function. The index names functions that users don't call in a
+# paragraph of its own.
+my $index = read_page("$root/docs/reference.md");
+my ($internal) = $index =~ /^(Functions whose names end in .*?)\n\n/ms;
 my $ends = join '|', $internal =~ /`(_\w+)`/g;
 my %named = map { ($_ => 1) } $internal =~ /`(gpu_\w+)`/g;
-my @sections = split /^(?=#{2,4} )/m, $reference;
-my @fences = $reference =~ /^```sql\n(.*?)^```\n/gms;
+my (%entries, %page_of);
+my $pages = '';
+for my $file (reference_pages($root))
+{
+	my $text = read_page($file);
+	$pages .= $text;
+	for my $entry (reference_entries($text))
+	{
+		for my $name (@{ $entry->{names} })
+		{
+			ok(!defined $entries{$name}, "there is one entry of $name");
+			$entries{$name} = $entry->{text};
+			$page_of{$name} = ($file =~ m{([^/]+)$})[0] . '#' . (join('-and-', @{ $entry->{names} }));
+		}
+	}
+}
 
 sub members
 {
@@ -64,63 +85,93 @@ sub members
 	return split /\n/, $said;
 }
 
-# True if the page has a call of the function that is no signature, which begins a line.
-sub has_example
+# Returns a type or default as the reference writes it.
+sub written
 {
-	my ($function) = @_;
-	return grep { /^(?!--).*[^\w\n]$function\(/m } @fences;
+	my ($text) = @_;
+	my %short = ('double precision' => 'float8', integer => 'int', 'timestamp with time zone' => 'timestamptz');
+
+	$text =~ s/::[\w ]+(?:\[\])?//g;
+	$text =~ s/\b(double precision|integer|timestamp with time zone)\b/$short{$1}/g;
+	return $text eq '0.0000000001' ? '1e-10' : $text;
 }
 
-# Returns the text under a function's heading and under the heading above.
-sub section_text
+# True if the entry's tables have the argument with its type and its default.
+sub has_argument
 {
-	my ($function) = @_;
-	my ($above, @own) = ('');
+	my ($entry, $name, $type, $default) = @_;
 
-	for my $section (@sections)
+	for my $row ($entry =~ /^\| (`[^|]*\| [^|]* \| [^|]*) \| /mg)
 	{
-		$above = $section if $section =~ /^## /;
-		push @own, $section, $above if $section =~ /^$function\(/m;
+		my ($names, $types, $said) = split / \| /, $row;
+		next if $names !~ /`"?\Q$name\E"?`/;
+		return 1 if $types =~ /(?:^|\W)\Q$type\E(?![\w\[])/ && ($default eq '' || $said eq "`$default`");
 	}
-	return join '', @own;
+	return 0;
 }
 
 my %kinds = (i => 'IMMUTABLE', s => 'STABLE', v => 'VOLATILE');
+my %parallel = (s => 'safe', r => 'restricted', u => 'unsafe');
 my %functions;
-my $columns = q{concat_ws(' ', proname, CASE prokind WHEN 'a' THEN 'a' ELSE provolatile END,
-	array_to_string(proargnames, ' ', ''))};
+# Columns: name, kind, parallel safety, and for each argument mode, name, type and default.
+my $columns = q{concat_ws(E'\t', proname, CASE prokind WHEN 'a' THEN 'a' ELSE provolatile END, proparallel,
+	(SELECT string_agg(concat_ws('|', coalesce(o.proargmodes[n], 'i'), o.proargnames[n],
+			format_type(coalesce(o.proallargtypes[n], o.proargtypes[n - 1]), NULL),
+			pg_get_function_arg_default(o.oid, n::int)), E'\t' ORDER BY n)
+		FROM generate_series(1, cardinality(coalesce(o.proallargtypes, o.proargtypes::oid[]))) n
+		WHERE o.proargnames[n] <> ''))};
 for my $line (members('pg_proc', $columns))
 {
-	my ($function, $kind, @arguments) = split ' ', $line;
+	my ($function, $kind, $safety, @arguments) = split /\t/, $line;
 	next if $function =~ /(?:$ends)$/ || $named{$function};
-	my $where = section_text($function);
-	my @missing = grep { $where !~ /\b\Q$_\E\b/ } @arguments;
+	my $entry = $entries{$function} // '';
+	my ($said) = $entry =~ /^((?:Aggregate|IMMUTABLE|STABLE|VOLATILE).*(?:\n.+)*)/m;
+	my @missing;
 
-	is("@missing", '', "docs/reference.md has the arguments and columns of $function") if $where ne '';
-	like($where, qr/\b$kinds{$kind}\b/, "docs/reference.md says that $function is $kinds{$kind}") if $kinds{$kind};
+	for my $argument (@arguments)
+	{
+		my ($mode, $name, $type, $default) = split /\|/, $argument;
+		my $has = $mode =~ /[ot]/ ? $entry =~ /^\| [^|]*`\Q$name\E`/m
+		  : has_argument($entry, $name, written($type), written($default // ''));
+		push @missing, "$name " . written($type) . ' ' . written($default // '') if !$has;
+	}
+	is(join(', ', @missing), '', "the reference has the arguments and columns of $function") if $entry ne '';
+	like($said // '', $kind eq 'a' ? qr/Aggregate/ : qr/\b$kinds{$kind}\b/, "the reference says what kind $function is");
+	like($said // '', qr/parallel $parallel{$safety}\b/, "the reference says in which plans $function may be");
 	next if $functions{$function}++;
-	ok($where ne '', "docs/reference.md has $function");
-	ok(has_example($function), "docs/reference.md has an example of $function");
+	ok($entry ne '', "the reference has $function");
+	like($index, qr/^\| \[$function\]\(reference\/\Q$page_of{$function}\E\) \| \w/m, "the index has $function")
+	  if $entry ne '';
 }
 cmp_ok(scalar(keys %functions), '>', 70, 'there are functions');
+is(join(' ', grep { !$functions{$_} } sort keys %entries), '', 'each entry is of a function');
 for my $called (sort keys %named)
 {
 	is($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_proc WHERE proname = '$called'"), 't',
 		"there is a function $called");
 }
 # (PostgreSQL 18 lists arrays of types among an extension's members.)
-like($reference, qr/\b$_\b/, "docs/reference.md has the type $_") for grep { !/^_/ } members('pg_type', 'typname');
+like($index, qr/\b$_\b/, "the index has the type $_") for grep { !/^_/ } members('pg_type', 'typname');
 is(join(' ', members('pg_proc', "CASE WHEN obj_description(o.oid, 'pg_proc') IS NULL THEN proname END")), '',
 	'each function has a comment');
 
-my ($fields) = map { /^### gpu_model\n(.*)/ms } @sections;
+my ($fields) = $pages =~ /^(## The type gpu_model\n.*?)^## /ms;
 for my $field (split /\n/, $node->safe_psql('postgres', "
 	SELECT attname FROM pg_attribute WHERE attrelid = 'gpu_model'::regclass AND attnum > 0"))
 {
-	like($fields, qr/^\|.*`$field`.*\| \w/m, "docs/reference.md has the field $field");
+	like($fields, qr/^\|.*`$field`.*\| \w/m, "the reference has the field $field");
 }
 
-my $settings = "LOAD 'gpureg'; SELECT name FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY 1";
-my @rows = sort $reference =~ /^\| `(gpureg\.\w+)` \|/mg;
-is("@rows", join(' ', split /\n/, $node->safe_psql('postgres', $settings)), 'docs/reference.md has the settings');
+# The index and the page of settings must have each setting with its default.
+my $settings = "LOAD 'gpureg';
+	SELECT name, CASE WHEN unit IS NULL OR boot_val::int = 0 THEN boot_val::text
+		WHEN unit = 'kB' THEN boot_val::int / 1024 || 'MB' WHEN unit = 's' THEN boot_val::int / 60 || 'min'
+		WHEN unit = 'ms' THEN boot_val::int / 1000 || 's' END
+	FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY 1";
+my $known = $node->safe_psql('postgres', $settings) =~ s/1e\+09/1e9/r;
+for my $text ($index, read_page("$root/docs/reference/server.md"))
+{
+	my @rows = sort $text =~ /^\| \[?`(gpureg\.\w+`(?:\]\([^)]*\))? \| [^|]+) \|/mg;
+	is(join("\n", map { s/`(?:\]\([^)]*\))? \| `?([^`]+)`?/|$1/r } @rows), $known, 'settings and their defaults');
+}
 done_testing();

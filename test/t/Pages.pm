@@ -2,8 +2,11 @@
 # ```text that follows at once must be the output; without one there must be none. On a page with the line <!-- blocks
 # with output are run --> blocks without output aren't run.
 #
+# Pages of docs/reference have an entry for each function, with a heading of its name; check_form() lists its parts.
+#
 # A page names its needs. If a block ```sh has "psql ... -f FILE", that file is run first. With a line <!-- needs NAME
-# --> the page is only run on servers that have this extension, which is then created.
+# --> the page is only run on servers that have this extension, which is then created; with <!-- needs kept rows --> only
+# on those that can have a device service.
 #
 # All servers must print the same, so pages have databases of their own in the collation C, and say SET
 # extra_float_digits = -9 where they show float8.
@@ -16,7 +19,7 @@ use Exporter 'import';
 use Psql;
 
 our @EXPORT = qw(page_names read_page page_blocks with_outputs missing_extensions create_page_database run_page
-  run_demo);
+  run_demo reference_pages reference_entries check_form);
 
 my $block = qr/^```sql\n(.*?)^```\n(?:```text\n(.*?)^```\n)?/ms;
 
@@ -26,10 +29,62 @@ sub page_names
 	my ($root) = @_;
 
 	my @names = grep { -e } "$root/README.md", map { "$root/docs/$_.md" }
-		('tutorial', 'reference', 'linear', 'states', 'formulas', 'glm', 'covariances');
+		('tutorial', 'linear', 'states', 'formulas', 'glm', 'covariances');
 	my @howto = grep { !m{/index\.md$} } glob("$root/docs/howto/*.md"), glob("$root/docs/migrating/*.md");
 
-	return map { s/^\Q$root\E\///r } @names, @howto;
+	return map { s/^\Q$root\E\///r } @names, grep({ read_page($_) =~ /^```sql$/m } reference_pages($root)), @howto;
+}
+
+# Returns the files of the reference's pages, without its index.
+sub reference_pages
+{
+	my ($root) = @_;
+
+	return sort glob "$root/docs/reference/*.md";
+}
+
+# Returns the entries of functions in a page: a list of { names, text }. A heading names one function, or two with "and".
+sub reference_entries
+{
+	my ($text) = @_;
+	my @entries;
+
+	for my $section (split /^(?=## )/m, $text)
+	{
+		next if $section !~ /^## (gpu_\w+(?: and gpu_\w+)*)$/m;
+		my @names = split / and /, $1;
+		push @entries, { names => \@names, text => $section };
+	}
+	return @entries;
+}
+
+# Returns the parts that an entry lacks, or that are out of order: a sentence, the signature, volatility and parallel
+# safety, the table of arguments if there are any, result, errors, and an example that calls the function.
+sub check_form
+{
+	my ($name, $text) = @_;
+	my $kind = qr/^(?:Aggregate|Window|IMMUTABLE|STABLE|VOLATILE).*parallel (?:safe|restricted|unsafe)\b.*\.$/m;
+	my $arguments = $text =~ /^$name\(\)/m ? qr// : qr/^\| argument \| type \| default \| meaning \|$/m;
+	my $call = qr/^```sql\n(?:(?!```).)*?\b$name\((?:(?!```).)*?^```\n```text\n/ms;
+	my @parts = (
+		[ 'a sentence', qr/\A## [^\n]+\n\n[A-Z][^|`\n][^\n]*/ ],
+		[ 'a signature', qr/^```\n(?:(?!```).)*?^$name\(/ms ],
+		[ 'its kind', $kind ],
+		[ 'a table of arguments', $arguments ],
+		[ 'its result', qr/^\*\*Result\.\*\*/m ],
+		[ 'its errors', qr/^\*\*Errors\.\*\*/m ],
+		[ 'an example', qr/^\*\*Example\.\*\*/m ],
+		[ 'a call with its output', $call ]);
+	my $at = 0;
+	my @lacks;
+
+	for my $part (@parts)
+	{
+		my $found = substr($text, $at) =~ $part->[1];
+		$at += $-[0] if $found;
+		push @lacks, $part->[0] if !$found;
+	}
+	return @lacks;
 }
 
 sub read_page
@@ -99,7 +154,11 @@ sub run_script
 sub missing_extensions
 {
 	my ($root, $connstr, $text) = @_;
+	my $can_keep = "SELECT 1 WHERE current_setting('server_version_num')::int >= 170000
+		OR current_setting('shared_preload_libraries') ~ '\\mgpureg\\M'";
+	my $keeps = $text =~ /^<!-- needs kept rows -->$/m;
 
+	return 'for kept rows' if $keeps && run_script($root, $connstr->('postgres'), $can_keep, '-At') eq '';
 	return map { "$_->[0] $_->[1]" } grep {
 		run_script($root, $connstr->('postgres'), "SELECT 1 FROM pg_available_extensions WHERE name = '$_->[0]'
 			AND string_to_array(default_version, '.')::int[] >= string_to_array('$_->[1]', '.')::int[]", '-At') eq ''
