@@ -41,7 +41,7 @@ Conventions are those of R 4.2's glm, summary.glm and logLik.glm, and MASS's neg
   theta        by maximum likelihood jointly with the coefficients. The coefficients' errors are those for theta as if
                given; theta's is 1 / sqrt(minus the second derivative by theta alone), as theta.ml has it.
   l2           minimises deviance / 2 + l2 / 2 times the sum of the squared coefficients, without the intercept's, in
-               the columns' own units. As docs/reference.md says for gpu_logreg: standard errors are from
+               the columns' own units. As docs/reference/glm.md says for gpu_logreg: standard errors are from
                (H + l2 P)^-1, H being the expected information and P the penalty's Hessian, and aic and bic count
                tr(H (H + l2 P)^-1) parameters. df_residual is n - rank all the same; deviances are without penalty.
 

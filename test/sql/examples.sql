@@ -1,4 +1,4 @@
--- The examples of projection and hashing in docs/reference.md, on data that anyone can make.
+-- The examples of projection and hashing in docs/reference/projection.md, on data that anyone can make.
 -- Shrink embeddings: the table keeps the small ones by itself
 CREATE TABLE documents (
     id bigint PRIMARY KEY,

@@ -47,7 +47,7 @@ SELECT gpu_feature_hash('{"a":0.1,"bb":0.2,"c":0.3}'::jsonb, 1) AS sorted,
     gpu_feature_hash('{"c":0.3,"bb":0.2,"a":0.1}'::jsonb, 1) AS sorted_too,
     ARRAY[0.1::float8 - 0.3::float8 + 0.2::float8]::real[] AS by_hand,
     ARRAY[0.1::float8 + 0.2::float8 - 0.3::float8]::real[] AS in_text_order;
--- jsonb's order by the rule in docs/reference.md
+-- jsonb's order by the rule in docs/reference/projection.md
 SELECT array_agg(sum::real ORDER BY place)
 FROM (SELECT place, sum(sign * value::float8 ORDER BY n)
       FROM json_each_text('{"a":0.1,"bb":0.2,"c":0.3}') WITH ORDINALITY f(name, value, n),

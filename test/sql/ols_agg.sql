@@ -133,7 +133,7 @@ SELECT count(*), bool_and(a.coef = b.coef AND a.vcov = b.vcov) AS same
 FROM (SELECT g, (m).* FROM (SELECT g, gpu_ols_agg(y, x1, x2) AS m FROM star_rows GROUP BY g) s) a
 JOIN (SELECT g, m.* FROM (SELECT g, gpu_ols_stats_agg(y, x1, x2) AS state FROM star_rows GROUP BY g) s,
     gpu_ols_solve(state) m) b USING (g);
--- the loop of docs/reference.md
+-- the loop of docs/reference/steps.md
 DO $$
 DECLARE
     m gpu_model;

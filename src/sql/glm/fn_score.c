@@ -26,7 +26,7 @@ PG_FUNCTION_INFO_V1(gr_brier_accum);
 PG_FUNCTION_INFO_V1(gr_brier_combine);
 PG_FUNCTION_INFO_V1(gr_brier_final);
 
-/* What gpu_auc keeps of a group at most; docs/reference.md says so. */
+/* What gpu_auc keeps of a group at most; docs/reference/tests.md says so. */
 #define KEPT_NBYTES_MAX ((Size) 256 << 20)
 #define FIRST_CAPACITY 16
 

@@ -20,7 +20,7 @@
 #define FIRST_CHUNK_NBYTES 512
 #define LAST_CHUNK_NBYTES ((Size) 1 << 20)
 
-/* What is kept of a window frame's rows, which never go to a file; docs/reference.md says so. */
+/* What is kept of a window frame's rows, which never go to a file; docs/reference/glm.md says so. */
 #define WINDOW_NBYTES_MAX ((Size) 256 << 20)
 
 /* A state that is handed over is one value, in a row with others. */
