@@ -63,7 +63,7 @@ sub reference_entries
 sub check_form
 {
 	my ($name, $text) = @_;
-	my $kind = qr/^(?:Aggregate|Window|IMMUTABLE|STABLE|VOLATILE).*parallel (?:safe|restricted|unsafe)\b.*\.$/m;
+	my $kind = qr/^(?:Aggregate|IMMUTABLE|STABLE|VOLATILE).*parallel (?:safe|restricted|unsafe)\b.*\.$/m;
 	my $arguments = $text =~ /^$name\(\)/m ? qr// : qr/^\| argument \| type \| default \| meaning \|$/m;
 	my $call = qr/^```sql\n(?:(?!```).)*?\b$name\((?:(?!```).)*?^```\n```text\n/ms;
 	my @parts = (
