@@ -96,12 +96,12 @@ sub written
 	return $text eq '0.0000000001' ? '1e-10' : $text;
 }
 
-# True if the entry's tables have the argument with its type and its default.
+# True if the entry's tables have the argument, with its type and its default, or the column with its type.
 sub has_argument
 {
 	my ($entry, $name, $type, $default) = @_;
 
-	for my $row ($entry =~ /^\| (`[^|]*\| [^|]* \| [^|]*) \| /mg)
+	for my $row ($entry =~ /^\| (`[^|]*\| [^|]* \| [^|]*) \|/mg)
 	{
 		my ($names, $types, $said) = split / \| /, $row;
 		next if $names !~ /`"?\Q$name\E"?`/;
@@ -131,9 +131,8 @@ for my $line (members('pg_proc', $columns))
 	for my $argument (@arguments)
 	{
 		my ($mode, $name, $type, $default) = split /\|/, $argument;
-		my $has = $mode =~ /[ot]/ ? $entry =~ /^\| [^|]*`\Q$name\E`/m
-		  : has_argument($entry, $name, written($type), written($default // ''));
-		push @missing, "$name " . written($type) . ' ' . written($default // '') if !$has;
+		my @is = (written($type), written($default // ''));
+		push @missing, "$name @is" if !has_argument($entry, $name, @is);
 	}
 	is(join(', ', @missing), '', "the reference has the arguments and columns of $function") if $entry ne '';
 	like($said // '', $kind eq 'a' ? qr/Aggregate/ : qr/\b$kinds{$kind}\b/, "the reference says what kind $function is");
@@ -155,11 +154,14 @@ like($index, qr/\b$_\b/, "the index has the type $_") for grep { !/^_/ } members
 is(join(' ', members('pg_proc', "CASE WHEN obj_description(o.oid, 'pg_proc') IS NULL THEN proname END")), '',
 	'each function has a comment');
 
-my ($fields) = $pages =~ /^(## The type gpu_model\n.*?)^## /ms;
-for my $field (split /\n/, $node->safe_psql('postgres', "
-	SELECT attname FROM pg_attribute WHERE attrelid = 'gpu_model'::regclass AND attnum > 0"))
+# The fields of composite types are in a section of the type's name, or in the entry of the aggregate that returns it.
+for my $line (split /\n/, $node->safe_psql('postgres', "
+	SELECT concat_ws('|', attrelid::regclass, attname, format_type(atttypid, NULL)) FROM pg_attribute a, pg_class c
+	WHERE attrelid = c.oid AND relkind = 'c' AND relname LIKE 'gpu%' AND attnum > 0"))
 {
-	like($fields, qr/^\|.*`$field`.*\| \w/m, "the reference has the field $field");
+	my ($type, $field, $its) = split /\|/, $line;
+	my ($section) = $pages =~ /^(## The type $type\n.*?)^## /ms;
+	ok(has_argument($section // $entries{"${type}_agg"}, $field, written($its), ''), "the reference has $type.$field");
 }
 
 # The index and the page of settings must have each setting with its default.
