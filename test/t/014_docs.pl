@@ -93,14 +93,14 @@ SKIP: {
 	my @patterns = map { message_patterns(read_page($_)) } @sources;
 	my $known = join '|', @patterns;
 
-	for my $row (grep { !/^\| (?:SQLSTATE|level|why) |^\|--/ } read_page("$root/docs/reference/errors.md") =~ /^\| .*/mg)
+	for my $row (read_page("$root/docs/reference/errors.md") =~ /^\| .*/mg)
 	{
-		my ($message, $hint) = $row =~ /^\| (?:\w{5}|WARNING) \| (.*?) \| (.*?) *\|$/ or next;
+		my ($message, $hint) = $row =~ /^\| (?:[0-9A-Z]{5}|WARNING) \| (.*?) \| (.*?) *\|$/ or next;
 		$hint =~ s/ \([^)]*\)$//;
-		like($message, qr/^(?:$known|term .* has no finite estimate)$/, "there is a message: $message");
+		ok($message =~ /^(?:$known|term .* has no finite estimate)$/, "there is a message: $message");
 		for my $alternative (grep { $_ ne '' && !/^one of those/ } split / Or, [^:]*: /, $hint)
 		{
-			like($alternative, qr/^(?:$known)$/, "there is a hint: $alternative");
+			ok($alternative =~ /^(?:$known)$/, "there is a hint: $alternative");
 		}
 	}
 }

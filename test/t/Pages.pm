@@ -5,8 +5,8 @@
 # Pages of docs/reference have an entry for each function, with a heading of its name; check_form() lists its parts.
 #
 # A page names its needs. If a block ```sh has "psql ... -f FILE", that file is run first. With a line <!-- needs NAME
-# --> the page is only run on servers that have this extension, which is then created; with <!-- needs kept rows --> only
-# on those that can have a device service.
+# --> the page is only run on servers that have this extension, which is then created; with <!-- needs kept rows -->
+# only on those that can have a device service.
 #
 # All servers must print the same, so pages have databases of their own in the collation C, and say SET
 # extra_float_digits = -9 where they show float8.
@@ -43,7 +43,7 @@ sub reference_pages
 	return sort glob "$root/docs/reference/*.md";
 }
 
-# Returns the entries of functions in a page: a list of { names, text }. A heading names one function, or two with "and".
+# Returns the entries of functions in a page: a list of { names, text }. A heading names a function, or two with "and".
 sub reference_entries
 {
 	my ($text) = @_;
