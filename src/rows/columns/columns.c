@@ -57,69 +57,6 @@ columns_nbytes(int n)
 	return offsetof(GrColumns, column) + n * sizeof(GrColumn);
 }
 
-/* A text argument that may be NULL, or not be there */
-static const char *
-name_argument(FunctionCallInfo fcinfo, int argno)
-{
-	return argno < 0 || argno >= PG_NARGS() || PG_ARGISNULL(argno) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argno));
-}
-
-GrRoles
-gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets)
-{
-	const char *counts = name_argument(fcinfo, frequencies);
-	GrRoles		roles = {
-		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true
-	};
-
-	if (counts == NULL)
-		return roles;
-	if (roles.weights != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("weights and frequencies cannot be used together"),
-				 errhint("Frequencies are for rows that stand for several alike, weights for rows that count for "
-						 "more or less.")));
-	roles.weights = counts;
-	roles.weighting = GR_FREQUENCIES;
-	return roles;
-}
-
-void
-gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles)
-{
-	roles->formula = name_argument(fcinfo, formula);
-	roles->intercept = intercept;
-}
-
-void
-gr_read_clusters(Datum value, GrRoles *roles)
-{
-	ArrayType  *array = DatumGetArrayTypeP(value);
-	Datum	   *items;
-	int			n;
-
-	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters must be a one-dimensional array of names without NULL"),
-				 errhint("Write them as in clusters => '{firm,year}'.")));
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &n);
-	if (n < 1 || n > GR_CLUSTERS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters must name one or two columns, got %d", n),
-				 errhint("Write them as in clusters => '{firm}' or clusters => '{firm,year}'.")));
-	for (int k = 0; k < n; k++)
-		roles->clusters[k] = TextDatumGetCString(items[k]);
-	if (n == 2 && strcmp(roles->clusters[0], roles->clusters[1]) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0]),
-				 errhint("Name two columns that differ, or only one.")));
-	roles->nclusters = n;
-}
-
 int
 gr_find_column(int n, const char *const *names, const char *role, const char *name)
 {

@@ -148,27 +148,6 @@ gr_roles_mask(GrRowShape shape, GrRowRules rules)
 }
 
 /*
- * The roles that a function's arguments name, of numbers weights, frequencies and offsets; -1: it has none such. ERROR
- * where both weights and frequencies are named
- */
-extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets);
-
-/* Takes the cluster columns that a text[] names. ERROR unless they are one or two, and not the same. */
-extern void gr_read_clusters(Datum value, GrRoles *roles);
-
-/* Takes the cluster columns that argument number clusters names, if it is there, as gr_read_clusters() does. */
-static inline void
-gr_clusters_argument(FunctionCallInfo fcinfo, int clusters, GrRoles *roles)
-{
-	roles->nclusters = 0;
-	if (clusters < PG_NARGS() && !PG_ARGISNULL(clusters))
-		gr_read_clusters(PG_GETARG_DATUM(clusters), roles);
-}
-
-/* The formula that argument number formula is, if it is there, and the intercept that goes with it */
-extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
-
-/*
  * Where the column of that name stands in a query of n columns. role: the argument that names it; NULL: a model does.
  * ERROR if there is none, or several
  */

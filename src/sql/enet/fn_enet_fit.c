@@ -22,6 +22,7 @@
 #include "sql/enet/enet_cv.h"
 #include "sql/enet/enet_logit.h"
 #include "sql/glm/glm_fit.h"
+#include "sql/model/fit_arguments.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_fit);
 PG_FUNCTION_INFO_V1(gr_enet_query_cv);

@@ -21,6 +21,7 @@
 #include "run/report.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/linear/ols_fit.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/model/model.h"
 
 PG_FUNCTION_INFO_V1(gr_logreg_fit);

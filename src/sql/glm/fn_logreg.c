@@ -30,6 +30,7 @@
 #include "run/report.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/model/arrays.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/model/model.h"
 #include "sql/model/vcov_warnings.h"
 #include "sql/server/kept_rows.h"

@@ -23,6 +23,7 @@
 #include "run/report.h"
 #include "sql/glm/margin_rows.h"
 #include "sql/model/combination.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/model/model.h"
 
 PG_FUNCTION_INFO_V1(gr_margins);

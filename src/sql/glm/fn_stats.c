@@ -14,6 +14,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "sql/glm/glm_fit.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/model/model.h"
 #include "sql/states/stats.h"
 

@@ -12,23 +12,6 @@
 #include "rows/sums/data_set.h"
 #include "sql/model/model.h"
 
-/* What a logistic regression is fitted by when nothing else is said */
-extern GrGlmOptions gr_glm_defaults(int nfeatures);
-
-/* ERROR unless the option is one that a fit can have. */
-extern void gr_check_l2(double l2);
-extern void gr_check_tol(double tol);
-
-/*
- * The covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument number
- * clusters does; ERROR unless they go together
- */
-extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions *options,
-							  GrRoles *roles);
-
-/* Firth's penalty, if an argument wants it; ERROR if the other options don't go with it */
-extern void gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrGlmOptions *options, bool quasi);
-
 /* Where the fit is to start, in options->start, if its first rows can say. */
 extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrGlmOptions *options);
 
@@ -57,12 +40,6 @@ typedef struct GrQueryFit
 /* Fits to a query's rows, or kept ones, which stay open until f->data is released. */
 extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
 							 const GrGlmOptions *options, GrQueryFit *f);
-
-/*
- * What a function's arguments say that the fit is to: number query, kept and rows (the filter). False if there is
- * neither a query nor kept rows; ERROR if there are both
- */
-extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit);
 
 /*
  * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the

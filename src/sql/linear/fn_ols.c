@@ -30,6 +30,7 @@
 #include "sql/glm/glm_fit.h"
 #include "sql/linear/ols_fit.h"
 #include "sql/model/arrays.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/model/model.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_arrays);

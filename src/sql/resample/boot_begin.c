@@ -13,6 +13,7 @@
 #include "run/args.h"
 #include "run/raise.h"
 #include "run/request.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/resample/boot_begin.h"
 
 /*

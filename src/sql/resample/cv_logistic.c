@@ -18,6 +18,7 @@
 #include "run/raise.h"
 #include "run/request.h"
 #include "sql/glm/glm_fit.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/resample/cv_logistic.h"
 
 /* What is the same for all fits */

@@ -18,6 +18,7 @@
 #include "run/clock.h"
 #include "run/report.h"
 #include "sql/glm/glm_fit.h"
+#include "sql/model/fit_arguments.h"
 #include "sql/resample/cv_linear.h"
 #include "sql/resample/cv_logistic.h"
 

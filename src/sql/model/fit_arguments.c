@@ -1,0 +1,180 @@
+/*
+ * fit_arguments.c: what the arguments of a fit's SQL function say; see fit_arguments.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "run/progress.h"
+#include "sql/model/fit_arguments.h"
+
+bool
+gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
+{
+	memset(fit, 0, sizeof(*fit));
+	gr_progress_begin(fcinfo);
+	if (!PG_ARGISNULL(query))
+		fit->query = text_to_cstring(PG_GETARG_TEXT_PP(query));
+	if (!PG_ARGISNULL(kept))
+		fit->kept = text_to_cstring(PG_GETARG_TEXT_PP(kept));
+	if (!PG_ARGISNULL(rows))
+		fit->filter = text_to_cstring(PG_GETARG_TEXT_PP(rows));
+	if (fit->query != NULL && fit->kept != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit is to a query or to kept rows, not to both"),
+				 errhint("Leave out query or kept.")));
+	if (fit->filter != NULL && fit->kept == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rows is a filter of kept rows"),
+				 errhint("A query has its WHERE clause.")));
+	return fit->query != NULL || fit->kept != NULL;
+}
+
+/* A text argument that may be NULL, or not be there */
+static const char *
+name_argument(FunctionCallInfo fcinfo, int argno)
+{
+	return argno < 0 || argno >= PG_NARGS() || PG_ARGISNULL(argno) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argno));
+}
+
+GrRoles
+gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets)
+{
+	const char *counts = name_argument(fcinfo, frequencies);
+	GrRoles		roles = {
+		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true
+	};
+
+	if (counts == NULL)
+		return roles;
+	if (roles.weights != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("weights and frequencies cannot be used together"),
+				 errhint("Frequencies are for rows that stand for several alike, weights for rows that count for "
+						 "more or less.")));
+	roles.weights = counts;
+	roles.weighting = GR_FREQUENCIES;
+	return roles;
+}
+
+void
+gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles)
+{
+	roles->formula = name_argument(fcinfo, formula);
+	roles->intercept = intercept;
+}
+
+/* Takes the cluster columns that a text[] names. ERROR unless they are one or two, and not the same. */
+static void
+read_clusters(Datum value, GrRoles *roles)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	Datum	   *items;
+	int			n;
+
+	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must be a one-dimensional array of names without NULL"),
+				 errhint("Write them as in clusters => '{firm,year}'.")));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &n);
+	if (n < 1 || n > GR_CLUSTERS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must name one or two columns, got %d", n),
+				 errhint("Write them as in clusters => '{firm}' or clusters => '{firm,year}'.")));
+	for (int k = 0; k < n; k++)
+		roles->clusters[k] = TextDatumGetCString(items[k]);
+	if (n == 2 && strcmp(roles->clusters[0], roles->clusters[1]) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0]),
+				 errhint("Name two columns that differ, or only one.")));
+	roles->nclusters = n;
+}
+
+static GrVcov
+vcov_named(const char *name)
+{
+	GrVcov		vcov;
+
+	if (!gr_vcov_named(name, &vcov))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown vcov \"%s\"", name),
+				 pg_strcasecmp(name, "CR3") == 0 || pg_strcasecmp(name, "CR3J") == 0 ?
+				 errhint("CR3 is made of a state of each cluster, by gpu_ols_cluster_agg.") :
+				 errhint("Covariances are iid, HC0, HC1, HC2, HC3 and, of clusters, CR0, CR1 and CR2.")));
+	return vcov;
+}
+
+void
+gr_check_firth(const GrGlmOptions *options, bool quasi)
+{
+	if (!gr_is_logistic(options->distribution) || quasi)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("firth is for the binomial family with the logit link"),
+				 errhint("Leave firth out, or fit a logistic regression.")));
+	if (options->l2 > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit has either firth or an l2"),
+				 errhint("Leave one of them out.")));
+	if (options->solver != GR_SOLVER_NEWTON)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("firth is for solver newton alone"),
+				 errhint("Leave solver out, or set solver => 'newton'.")));
+	if (options->vcov != GR_VCOV_IID)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a fit with firth has iid covariances alone"),
+				 errhint("Leave vcov out, or set vcov => 'iid'.")));
+}
+
+void
+gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions *options, GrRoles *roles)
+{
+	options->vcov = PG_ARGISNULL(vcov) ? GR_VCOV_IID : vcov_named(text_to_cstring(PG_GETARG_TEXT_PP(vcov)));
+	roles->nclusters = 0;
+	if (clusters < PG_NARGS() && !PG_ARGISNULL(clusters))
+		read_clusters(PG_GETARG_DATUM(clusters), roles);
+	options->ncluster_columns = roles->nclusters;
+	roles->cluster_keys = options->vcov != GR_VCOV_CR2;
+	if (gr_vcov_is_clustered(options->vcov) && roles->nclusters == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("vcov %s needs clusters", gr_vcov_name(options->vcov)),
+				 errhint("Name one or two columns of the query, as in clusters => '{region}'.")));
+	if (!gr_vcov_is_clustered(options->vcov) && roles->nclusters > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("vcov %s has no clusters", gr_vcov_name(options->vcov)),
+				 errhint("With clusters vcov is CR0, CR1 or CR2.")));
+}
+
+GrGlmOptions
+gr_glm_defaults(int nfeatures)
+{
+	GrGlmOptions options = {
+		.shape = gr_plain_shape(nfeatures),
+		.distribution = GR_LOGISTIC,
+		.intercept = true,
+		.max_iter = 25,
+		.tol = 1e-10,
+		.solver = GR_SOLVER_NEWTON,
+		.learning_rate = NAN,
+		.can_change = true
+	};
+
+	return options;
+}
