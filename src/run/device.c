@@ -22,13 +22,13 @@ typedef struct DeviceSession
 	bool		failed;
 	int			gpu_id;			/* the setting that was tried */
 	int			njobs;			/* that use the session */
-	int			nlent;			/* times that another thread uses it */
 	GrError		error;			/* why it failed */
 	MemoryContext context;		/* owns the session */
 	MemoryContextCallback callback;
 } DeviceSession;
 
 static DeviceSession device_session;
+int			gr_session_nlent;
 
 /* The service that owns the device instead, as far as this session knows */
 static struct
@@ -147,7 +147,7 @@ gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
 
 	if (IsParallelWorker())
 		return 0;
-	if (device_session.nlent > 0)
+	if (gr_session_nlent > 0)
 	{
 		gr_fail(err, GR_NO_DEVICE, 0, "%s", LENT);
 		return 0;
@@ -183,7 +183,7 @@ least_work(void)
 static bool
 must_take_cpu(void)
 {
-	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0;
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || gr_session_nlent > 0;
 }
 
 bool
@@ -211,7 +211,7 @@ gr_prepare_place(GrPlace *place, double work)
 		strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
 	else if (IsParallelWorker())
 		strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
-	else if (device_session.nlent > 0)
+	else if (gr_session_nlent > 0)
 		strlcpy(place->reason, LENT, sizeof(place->reason));
 	else
 		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than %s", work,
@@ -383,13 +383,7 @@ gr_device_is_missing(void)
 void
 gr_lend_session(bool lent)
 {
-	device_session.nlent += lent ? 1 : -1;
-}
-
-bool
-gr_session_is_lent(void)
-{
-	return device_session.nlent > 0;
+	gr_session_nlent += lent ? 1 : -1;
 }
 
 void

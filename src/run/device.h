@@ -107,8 +107,14 @@ extern bool gr_device_is_missing(void);
  */
 extern void gr_lend_session(bool lent);
 
+extern int	gr_session_nlent;	/* threads that the session is lent to */
+
 /* True while the session is lent; see gr_lend_session(). */
-extern bool gr_session_is_lent(void);
+static inline bool
+gr_session_is_lent(void)
+{
+	return gr_session_nlent > 0;
+}
 
 /* Registers a function to be called before a session closes, which may have pinned memory. */
 extern void gr_before_session_close(void (*function) (void));
