@@ -59,6 +59,7 @@ static jmp_buf service_ended;
 static pg_on_exit_callback exit_callback;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static GrControl *shared;
+GrControl  *gr_control_block;
 
 struct dsm_segment
 {
@@ -221,14 +222,16 @@ strlcpy(char *dst, const char *src, size_t siz)
 }
 #endif
 
+const uint32 *gr_control_replaced = &(const uint32) {0};
+
 GrControl *
-gr_control(const char **reason)
+gr_control_attach(const char **reason)
 {
-	return shared;
+	return gr_control_block;
 }
 
 const char *
-gr_control_mismatch(void)
+gr_control_why_not(void)
 {
 	return NULL;
 }
@@ -239,9 +242,8 @@ gr_control_refuse(void)
 }
 
 void
-gr_kept_clear(GrKeptEntry *entry)
+dsm_unpin_segment(dsm_handle handle)
 {
-	memset(entry, 0, sizeof(*entry));
 }
 
 /*
@@ -475,7 +477,7 @@ main(int argc, char **argv)
 		  send_rows(gr_backend_cpu.sink, sink, NULL, &err) && pass_over(gr_backend_cpu.sink, sink, right, &err),
 		  "a pass here", 0);
 	gr_backend_cpu.sink->end(sink);
-	shared = calloc(1, offsetof(GrControl, clients) + NSESSIONS * sizeof(GrClientSlot));
+	shared = gr_control_block = calloc(1, offsetof(GrControl, clients) + NSESSIONS * sizeof(GrClientSlot));
 	shared->nclients = NSESSIONS;
 	shared->services[0] = (GrService) {.state = GR_SERVICE_STARTING,.gpu_id = GR_STAND_IN_ID,.generation = 1};
 	shared->services[0].started = gr_now_ms();

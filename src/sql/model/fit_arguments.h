@@ -30,8 +30,8 @@ extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequ
 extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
 
 /*
- * Reads the covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument number
- * clusters names, if it is there. ERROR unless they go together, and the columns are one or two different ones.
+ * Reads the covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument
+ * number clusters names, if it is there. ERROR unless they go together, and the columns are one or two different ones.
  */
 extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions *options,
 							  GrRoles *roles);
