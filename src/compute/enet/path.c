@@ -9,6 +9,7 @@
 
 #include "compute/base/arena.h"
 #include "compute/enet/path_dd.h"
+#include "compute/enet/path_kernels.h"
 #include "compute/linear/ols.h"
 
 /*
@@ -237,6 +238,7 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const GrGram *gram, voi
 	GrArena		arena = gr_arena_on_lines(workspace);
 
 	memset(path, 0, sizeof(*path));
+	path->kernels = gr_path_kernels(GR_PATH_LANES);
 	path->p = p;
 	path->alpha = options->alpha;
 	path->intercept = options->intercept;

@@ -142,6 +142,7 @@ typedef struct GrPath
 	double	   *batch;			/* room for GR_QUICK_MOST rows */
 	int		   *list;
 	int		   *entering;
+	const struct GrPathKernels *kernels;	/* of the processor */
 	GrPoll		poll;
 } GrPath;
 

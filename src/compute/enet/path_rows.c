@@ -124,8 +124,8 @@ gr_path_evaluate(GrPath *path)
 	place_coefficients(path);
 	for (int64_t s = 0; s < padded; s++)
 		gr_dd_set(y, s, s < path->nslots ? gr_dd_get(path->response, path->slot_feature[s]) : gr_dd(0));
-	gr_path_kernels(GR_PATH_LANES)->subtract_symmetric(y.hi, y.lo, path->products.hi, path->products.lo,
-													   path->placed.hi, path->placed.lo, path->nslots);
+	path->kernels->subtract_symmetric(y.hi, y.lo, path->products.hi, path->products.lo, path->placed.hi,
+									  path->placed.lo, path->nslots);
 	for (int s = 0; s < path->nslots; s++)
 	{
 		int			j = path->slot_feature[s];
@@ -140,7 +140,7 @@ gr_path_evaluate(GrPath *path)
 bool
 gr_path_approximate(GrPath *path)
 {
-	const GrPathKernels *kernels = gr_path_kernels(GR_PATH_LANES);
+	const GrPathKernels *kernels = path->kernels;
 	int			n = 0;
 
 	place_coefficients(path);
