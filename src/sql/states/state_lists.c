@@ -87,7 +87,7 @@ is_of_products(GrDDConstVector triangle, int64 i, int64 j, double nrows)
 	double		lost = DBL_MIN * nrows;
 	double		most = sqrt(hi[ii] + lo[ii] + lost) * sqrt(hi[jj] + lo[jj] + lost) * (1 + 1e-14) + lost;
 
-	/* with no rows nothing is lost: products of squares below the least float8 might exceed them once they are merged */
+	/* with no rows nothing is lost: products of squares below the least float8 might exceed them once merged */
 	if (nrows == 0 && i == j && hi[k] != 0 && hi[k] < DBL_MIN)
 		return false;
 	return isfinite(hi[k]) && isfinite(lo[k]) && fabs(hi[k] + lo[k]) <= most && fabs(lo[k]) <= 1e-6 * most &&
