@@ -123,3 +123,13 @@ WHERE oid OPERATOR(pg_catalog.=) ANY (ARRAY[
     'gpu_logreg(float8[], boolean[], boolean, float8)', 'gpu_logreg_agg_accum(internal, boolean, float8[])',
     'gpu_logreg_rows_accum(internal, boolean, float8[], boolean, float8)', 'gpu_auc_accum(internal, float8, boolean)',
     'gpu_brier_accum(float8[], float8, boolean)']::pg_catalog.regprocedure[]::pg_catalog.oid[]);
+
+--
+-- The planner knows what a prediction costs
+--
+
+CREATE FUNCTION gpu_predict_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_predict_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION gpu_predict_support(internal) FROM PUBLIC;
+ALTER FUNCTION gpu_predict(gpu_model, VARIADIC "any") SUPPORT gpu_predict_support;
+COMMENT ON FUNCTION gpu_predict_support(internal) IS 'internal: the planner calls it for the cost of gpu_predict';

@@ -90,9 +90,15 @@ CREATE FUNCTION gpu_vif(stats gpu_ols_stats) RETURNS TABLE (term text, vif float
 CREATE FUNCTION gpu_vif(model gpu_model) RETURNS TABLE (term text, vif float8)
     AS 'MODULE_PATHNAME', 'gr_vif_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 
+-- The planner calls it for the cost of a prediction, which lets it use workers. It needs no EXECUTE right.
+CREATE FUNCTION gpu_predict_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_predict_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION gpu_predict_support(internal) FROM PUBLIC;
+
 -- Takes numbers, booleans and arrays of them in the order of the model's terms; or a row or a jsonb object by name.
 CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
-    AS 'MODULE_PATHNAME', 'gr_predict' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_predict' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    SUPPORT gpu_predict_support;
 CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -1331,6 +1337,7 @@ COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R'
 COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
 COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
 COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
+COMMENT ON FUNCTION gpu_predict_support(internal) IS 'internal: the planner calls it for the cost of gpu_predict';
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any")
     IS 'prediction of a model for a row: its features in order, or a row or jsonb object by their names';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';

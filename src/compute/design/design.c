@@ -621,3 +621,81 @@ gr_design_expand_pairs(const GrDesign *design, const double *values, double *fea
 		low += term->paired ? term->width : 0;
 	}
 }
+
+int
+gr_design_nonzeros_max(const GrDesign *design)
+{
+	int			total = 0;
+
+	for (const GrDesignTerm *term = design->terms; term < design->terms + design->nterms; term++)
+	{
+		int			n = 1;
+
+		for (int i = 0; i < term->nparts; i++)
+			n *= gr_part_is_poly(&term->part[i]) ? term->part[i].width : 1;
+		total += n;
+	}
+	return total;
+}
+
+/*
+ * Writes the features of a term that may be other than 0: their numbers within the term and their values. Returns how
+ * many these are: 0 if a factor has its base level.
+ */
+static int
+nonzeros_of_term(const GrDesignTerm *term, const double *values, GrNonzero *into)
+{
+	int			n = 1;
+	int			stride = 1;
+
+	into[0] = (GrNonzero) {0, {1, 0}};
+	for (int i = 0; i < term->nparts; i++)
+	{
+		const GrDesignPart *part = &term->part[i];
+		GrDD		powers[GR_POLY_DEGREE_MAX];
+
+		if (part->kind == GR_PART_NUMBER || gr_part_is_poly(part))
+		{
+			raise_powers(powers, part, values);
+			for (int j = part->width - 1; j >= 0; j--)
+				for (int k = 0; k < n; k++)
+				{
+					GrNonzero  *product = &into[j * n + k];
+
+					product->feature = into[k].feature + j * stride;
+					product->value = term->paired ? gr_dd_mul(into[k].value, powers[j]) :
+						gr_dd(into[k].value.hi * gr_dd_to_double(powers[j]));
+				}
+			n *= part->width;
+		}
+		else
+		{
+			int			level = gr_part_indicator(part, values);
+
+			if (level < 0)
+				return 0;
+			for (int k = 0; k < n; k++)
+				into[k].feature += level * stride;
+		}
+		stride *= part->width;
+	}
+	return n;
+}
+
+int
+gr_design_nonzeros(const GrDesign *design, const double *values, GrNonzero *into)
+{
+	int			first = 0;
+	int			total = 0;
+
+	for (const GrDesignTerm *term = design->terms; term < design->terms + design->nterms; term++)
+	{
+		int			n = nonzeros_of_term(term, values, into + total);
+
+		for (int k = 0; k < n; k++)
+			into[total + k].feature += first;
+		total += n;
+		first += term->width;
+	}
+	return total;
+}

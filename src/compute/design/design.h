@@ -20,6 +20,7 @@
 #ifndef GPUREG_DESIGN_H
 #define GPUREG_DESIGN_H
 
+#include "compute/base/dd.h"
 #include "compute/design/formula.h"
 
 #ifdef __cplusplus
@@ -151,6 +152,22 @@ extern void gr_design_expand(const GrDesign *design, const double *values, doubl
  * paired terms, in their order (npaired numbers).
  */
 extern void gr_design_expand_pairs(const GrDesign *design, const double *values, double *features, double *low);
+
+/* A feature of a row that may be other than 0 */
+typedef struct GrNonzero
+{
+	int			feature;		/* its number among the design's features */
+	GrDD		value;
+} GrNonzero;
+
+/* Returns how many entries gr_design_nonzeros() writes at most, which does not grow with the levels of factors. */
+extern int	gr_design_nonzeros_max(const GrDesign *design);
+
+/*
+ * Writes the features of a row that may be other than 0, in ascending order, with the values that
+ * gr_design_expand_pairs() gives them; all others are 0. Returns their number. values: as for gr_design_expand().
+ */
+extern int	gr_design_nonzeros(const GrDesign *design, const double *values, GrNonzero *into);
 
 #ifdef __cplusplus
 }

@@ -345,7 +345,7 @@ gr_margins(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(ARG_MODEL))
 		return (Datum) 0;
 	conf_level = read_conf_level(fcinfo);
-	gr_open_predictor(fcinfo, &predictor, NULL);
+	gr_open_predictor(PG_GETARG_HEAPTUPLEHEADER(ARG_MODEL), &predictor, NULL);
 	gr_read_model(fcinfo, ARG_MODEL, &model, GR_MODEL_ALL);
 	roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, -1, ARG_OFFSETS);
 	query = text_to_cstring(PG_GETARG_TEXT_PP(ARG_QUERY));

@@ -307,7 +307,7 @@ gr_predict_rows(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(ARG_MODEL) || PG_ARGISNULL(ARG_KEPT))
 		return (Datum) 0;
-	gr_open_predictor(fcinfo, &p.model, NULL);
+	gr_open_predictor(PG_GETARG_HEAPTUPLEHEADER(ARG_MODEL), &p.model, NULL);
 	context.arg = text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEPT));
 	error_context_stack = &context;
 	reader = gr_kept_reader(context.arg, PG_ARGISNULL(ARG_ROWS) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(ARG_ROWS)));

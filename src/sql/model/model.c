@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -516,11 +517,10 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	model->net_lambda = method.lambda;
 }
 
-/* The fields of an argument. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
+/* Reads the fields of a model. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
 static void
-read_fields(FunctionCallInfo fcinfo, int argument, Datum *values, bool *nulls)
+read_fields(HeapTupleHeader header, Datum *values, bool *nulls)
 {
-	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(argument);
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header), HeapTupleHeaderGetTypMod(header));
 	HeapTupleData tuple;
 
@@ -636,16 +636,39 @@ read_predictor_design(const text *field, GrPredictor *predictor)
 		predictor->vcov_low = *low;
 }
 
+bool
+gr_predicts_alike(HeapTupleHeader a, HeapTupleHeader b)
+{
+	static const int fields[] = {F_METHOD, F_TERMS, F_COEF, F_FAMILY, F_LINK, F_THETA, F_DESIGN};
+	Datum		values[2][MODEL_NFIELDS];
+	bool		nulls[2][MODEL_NFIELDS];
+
+	read_fields(a, values[0], nulls[0]);
+	read_fields(b, values[1], nulls[1]);
+	for (int i = 0; i < lengthof(fields); i++)
+	{
+		int			k = fields[i];
+		bool		is_number = k == F_THETA;
+
+		if (nulls[0][k] != nulls[1][k] ||
+			(!nulls[0][k] && !datumIsEqual(values[0][k], values[1][k], is_number && FLOAT8PASSBYVAL,
+										   is_number ? (int) sizeof(float8) : -1)))
+			return false;
+	}
+	return true;
+}
+
 void
-gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorError *error)
+gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorError *error)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
 	GrModel		model;
 	ArrayType  *coef;
 
-	read_fields(fcinfo, 0, values, nulls);
+	read_fields(header, values, nulls);
 	read_kind(values, nulls, &model);
+	predictor->serial = 0;
 	predictor->link = model.distribution.link;
 	predictor->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, and with the first element */
@@ -666,7 +689,7 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	bool		nulls[MODEL_NFIELDS];
 	bool		want_vcov;
 
-	read_fields(fcinfo, argument, values, nulls);
+	read_fields(PG_GETARG_HEAPTUPLEHEADER(argument), values, nulls);
 	read_kind(values, nulls, model);
 	model->vcov_type = nulls[F_VCOV_TYPE] ? NULL : text_to_cstring(DatumGetTextPP(values[F_VCOV_TYPE]));
 	want_vcov = !nulls[F_VCOV] && (parts == GR_MODEL_ALL || model->l2 > 0 || gr_model_is_robust(model));
@@ -704,7 +727,7 @@ gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayType *separated)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
-	read_fields(fcinfo, 0, values, nulls);
+	read_fields(PG_GETARG_HEAPTUPLEHEADER(0), values, nulls);
 	values[F_TERMS] = PointerGetDatum(terms);
 	if (!nulls[F_SEPARATED])
 		values[F_SEPARATED] = PointerGetDatum(separated);

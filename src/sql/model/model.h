@@ -74,6 +74,9 @@ typedef struct GrPredictor
 	GrString	design;			/* how features are made of columns; "": each is one */
 	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: there are none */
 	GrString	vcov_low;		/* low halves as text; bytes NULL: the model has none. See gr_read_low() */
+	/* The rest is set by gr_cached_predictor() alone. */
+	uint64		serial;			/* number of this model among those that the call has read; 0: not a cached one */
+	const double *dense;		/* coefficients of all terms, 0 for NULL; NULL: one of them is not finite */
 } GrPredictor;
 
 /* True if a prediction needs an offset. */
@@ -112,10 +115,14 @@ gr_next_coef(const GrPredictor *model, int k, const double **at)
 }
 
 /*
- * Reads argument 0, which is anyone's to make; ERROR if it is no model. error: NULL, or for its numbers, which may be
- * any.
+ * Reads what a prediction needs of a model, which anyone may have made. The predictor points into header and into memory
+ * of the current context. error: NULL, or receives what standard errors need. ERROR if the value is not a model. Its
+ * numbers may be any.
  */
-extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorError *error);
+extern void gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorError *error);
+
+/* True if two models have the same fields as far as gr_open_predictor() without error reads them. */
+extern bool gr_predicts_alike(HeapTupleHeader a, HeapTupleHeader b);
 
 /* True if the covariances are made of residuals, and not iid. */
 static inline bool

@@ -58,6 +58,7 @@ typedef struct NamedValues
 	GrFeatureNames *names;		/* NULL at first */
 	GrString	offsets;		/* copy of the model's; the offset is value number names->nfeatures */
 	NamedRow   *columns;		/* likewise; which features they are, of those names */
+	uint64		serial;			/* of the cached model that the names are known to be of; 0: of none */
 	double	   *values;			/* values of the features, and the offset */
 	uint64	   *given;			/* in which call each was given its value */
 	uint64		ncalls;
@@ -73,6 +74,8 @@ typedef struct PlainCall
 	NamedValues *named;			/* NULL: the values come by position */
 	int			n;				/* arguments that are values, by position */
 	int			narrays;
+	double	   *wide;			/* room for nwide values, more than there can be arguments; NULL at first */
+	int64		nwide;
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } PlainCall;
 
@@ -91,6 +94,33 @@ gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 	return mean;
 }
 
+/* Features from which on the products are summed up in four sums, which are independent of each other */
+#define WIDE_MIN 32
+
+/* The linear predictor of a model whose coefficients are all finite; not finite if a value is not. */
+static double
+dot(const GrPredictor *model, const double *values)
+{
+	const double *b = model->dense;
+	int			n = model->nfeatures;
+	double		eta = model->intercept ? *b++ : 0;
+	double		sums[4] = {0};
+	int			k = 0;
+
+	if (n < WIDE_MIN)
+	{
+		for (; k < n; k++)
+			eta += b[k] * values[k];
+		return eta;
+	}
+	for (; k + 4 <= n; k += 4)
+		for (int i = 0; i < 4; i++)
+			sums[i] += b[k + i] * values[k + i];
+	for (; k < n; k++)
+		sums[0] += b[k] * values[k];
+	return eta + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
 /* The linear predictor without the offset */
 static double
 predict_without_offset(const GrPredictor *model, const GrFeatures *features, bool *finite)
@@ -102,6 +132,13 @@ predict_without_offset(const GrPredictor *model, const GrFeatures *features, boo
 
 	if (features->design != NULL)
 		return gr_design_predictor(features->design, model, values, features->low, finite);
+	if (model->dense != NULL)
+	{
+		eta = dot(model, values);
+		*finite = isfinite(eta);
+		if (likely(*finite))
+			return eta;
+	}
 	eta = model->intercept ? gr_next_coef(model, 0, &at) : 0;
 	if (isnan(eta))
 		eta = 0;
@@ -237,7 +274,15 @@ values_by_position(FunctionCallInfo fcinfo, PlainCall *call, const GrPredictor *
 	if (call->n == 1 && call->column[0].element == FLOAT8OID)
 		return array_contains_nulls(arrays[0]) ? NULL : (const double *) ARR_DATA_PTR(arrays[0]);
 	if (nvalues > FUNC_MAX_ARGS)
-		buffer = palloc_extended(nvalues * sizeof(double), MCXT_ALLOC_HUGE);
+	{
+		if (nvalues > call->nwide)
+		{
+			call->nwide = 0;
+			call->wide = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, nvalues * sizeof(double));
+			call->nwide = nvalues;
+		}
+		buffer = call->wide;
+	}
 	at = buffer;
 	for (int k = 0; k < call->n; k++)
 	{
@@ -302,8 +347,14 @@ begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
 	named->ngiven = 0;
 	named->null = false;
 	named->ncalls++;
-	if (likely(names != NULL && gr_are_names_of(names, model->terms) && gr_same_name(named->offsets, model->offsets)))
+	if (likely(names != NULL && model->serial != 0 && named->serial == model->serial))
 		return;
+	if (names != NULL && gr_are_names_of(names, model->terms) && gr_same_name(named->offsets, model->offsets))
+	{
+		named->serial = model->serial;
+		return;
+	}
+	named->serial = 0;
 	named->names = NULL;
 	named->columns = NULL;
 	if (names != NULL)
@@ -318,6 +369,7 @@ begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
 									  model->offsets.bytes, model->offsets.nbytes);
 	MemoryContextSetParent(names->context, context);
 	named->names = names;
+	named->serial = model->serial;
 }
 
 /* The feature of that name, the offset's number if it has the name, or -1 */
@@ -665,13 +717,33 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 	return features->values != NULL;
 }
 
+bool
+gr_predict_row(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, double *eta, bool *finite)
+{
+	GrFeatures	features;
+	double		offset;
+
+	if (model->design.nbytes > 0 && model->dense != NULL && PG_NARGS() > calls->first_argno)
+	{
+		if (!gr_design_take(fcinfo, calls->first_argno, &calls->designed, model, &offset))
+			return false;
+		*eta = gr_design_dot(calls->designed, model) + offset;
+		*finite = isfinite(*eta);
+		if (likely(*finite))
+			return true;
+	}
+	if (!gr_predict_features(fcinfo, calls, model, &features))
+		return false;
+	*eta = gr_predict_eta(model, &features, finite);
+	return true;
+}
+
 /* gpu_predict(model gpu_model, VARIADIC "any"): no argument is NULL */
 Datum
 gr_predict(PG_FUNCTION_ARGS)
 {
 	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
-	GrPredictor model;
-	GrFeatures	features;
+	const GrPredictor *model;
 	double		eta;
 	bool		finite;
 
@@ -680,11 +752,10 @@ gr_predict(PG_FUNCTION_ARGS)
 		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
 		calls->first_argno = 1;
 	}
-	gr_open_predictor(fcinfo, &model, NULL);
-	if (!gr_predict_features(fcinfo, calls, &model, &features))
+	model = gr_cached_predictor(fcinfo, &calls->model, false);
+	if (!gr_predict_row(fcinfo, calls, model, &eta, &finite))
 		PG_RETURN_NULL();
-	eta = gr_predict_eta(&model, &features, &finite);
-	PG_RETURN_FLOAT8(gr_predict_mean(&model, eta, finite));
+	PG_RETURN_FLOAT8(gr_predict_mean(model, eta, finite));
 }
 
 /* gpu_predict(model gpu_model): of a model that is an intercept alone */

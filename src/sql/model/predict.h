@@ -11,10 +11,12 @@
 
 #include "sql/model/model.h"
 #include "sql/model/predict_design.h"
+#include "sql/model/predictor.h"
 
 /* What is found out once and kept from call to call: for models without a design, and for those that have one */
 typedef struct GrPredictCalls
 {
+	GrPredictorCache model;
 	int			first_argno;	/* of the values; those after it are values, too */
 	struct PlainCall *plain;	/* NULL at first */
 	GrDesignCall *designed;		/* likewise */
@@ -37,6 +39,13 @@ typedef struct GrFeatures
  */
 extern bool gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model,
 								GrFeatures *features);
+
+/*
+ * Computes the linear predictor of a row, with the offset, as gr_predict_features() and gr_predict_eta() do together.
+ * Features that are 0 are not made, so it takes no longer if factors have many levels. False if a value is NULL.
+ */
+extern bool gr_predict_row(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, double *eta,
+						   bool *finite);
 
 /*
  * The linear predictor with the offset; terms without a coefficient count as 0, as in R. *finite: true if everything

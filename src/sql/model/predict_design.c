@@ -45,6 +45,8 @@ struct GrDesignCall
 	double		offset;
 	double	   *features;
 	double	   *low;
+	GrNonzero  *nonzeros;		/* room for the features of a row that may be other than 0 */
+	uint64		serial;			/* of the cached model that the design is known to be of; 0: of none */
 	ValuesForm	form;
 	uint64		row_type;		/* of assign_record_type_identifier(); 0: none was seen yet */
 	int			natts;
@@ -199,6 +201,7 @@ describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design, GrStrin
 	call->values = palloc0(2 * ncolumns * sizeof(double));
 	call->features = palloc((call->design->nfeatures + call->design->npaired + 1) * sizeof(double));
 	call->low = call->features + call->design->nfeatures;
+	call->nonzeros = palloc((gr_design_nonzeros_max(call->design) + 1) * sizeof(GrNonzero));
 	call->attribute = palloc(ncolumns * sizeof(int));
 	call->column = palloc0(ncolumns * sizeof(GrColumn));
 	call->form = form_of(fcinfo, first_argno);
@@ -412,32 +415,66 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 	return true;
 }
 
-const double *
-gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model,
-				   const double **low, double *offset)
+/* Returns what is known of the calls for models of this design, made anew if the last one was for another. */
+static GrDesignCall *
+call_for(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model)
 {
 	GrDesignCall *call = *kept;
-	bool		complete;
 
-	if (unlikely(call == NULL || !is_of_model(call, model)))
+	if (likely(call != NULL && model->serial != 0 && call->serial == model->serial))
+		return call;
+	if (call == NULL || !is_of_model(call, model))
 	{
 		*kept = NULL;
 		if (call != NULL)
 			MemoryContextDelete(call->context);
 		call = *kept = describe_call(fcinfo, first_argno, model->design, model->offsets);
 	}
+	call->serial = 0;
 	gr_check_design_size(call->design, model->nfeatures);
+	call->serial = model->serial;
+	return call;
+}
+
+bool
+gr_design_take(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model, double *offset)
+{
+	GrDesignCall *call = call_for(fcinfo, first_argno, kept, model);
+	bool		complete;
+
 	if (call->form == AS_ROW)
 		complete = take_row(fcinfo, first_argno, call);
 	else if (call->form == AS_OBJECT)
 		complete = take_object(fcinfo, first_argno, call);
 	else
 		complete = take_arguments(fcinfo, first_argno, call);
-	if (!complete)
+	*offset = call->offset;
+	return complete;
+}
+
+double
+gr_design_dot(const GrDesignCall *call, const GrPredictor *model)
+{
+	const double *b = model->dense;
+	GrDD		eta = gr_dd(model->intercept ? *b++ : 0);
+	int			n = gr_design_nonzeros(call->design, call->values, call->nonzeros);
+
+	for (int k = 0; k < n; k++)
+		eta = gr_dd_add(eta, gr_dd_mul_d(call->nonzeros[k].value, b[call->nonzeros[k].feature]));
+	return gr_dd_to_double(eta);
+}
+
+const double *
+gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model,
+				   const double **low, double *offset)
+{
+	GrDesignCall *call;
+
+	if (!gr_design_take(fcinfo, first_argno, kept, model, offset))
 		return NULL;
+	call = *kept;
 	gr_design_expand_pairs(call->design, call->values, call->features, call->low);
 	*low = call->low;
-	*offset = call->offset;
 	return call->features;
 }
 

@@ -28,6 +28,19 @@ typedef struct GrDesignCall GrDesignCall;
 extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call,
 										const GrPredictor *model, const double **low, double *offset);
 
+/*
+ * Takes the values of the arguments from first_argno on for gr_design_dot(), as gr_design_features() does. False if one
+ * is NULL.
+ */
+extern bool gr_design_take(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call, const GrPredictor *model,
+						   double *offset);
+
+/*
+ * Computes the linear predictor of the values that gr_design_take() took last, without the offset. model->dense must not
+ * be NULL; the result is not finite if a value is not.
+ */
+extern double gr_design_dot(const GrDesignCall *call, const GrPredictor *model);
+
 /* The design of the model that the call was last for */
 extern const GrDesign *gr_design_of_call(const GrDesignCall *call);
 

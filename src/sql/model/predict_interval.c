@@ -310,8 +310,8 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 	IntervalCall *call = fcinfo->flinfo->fn_extra;
 	bool		of_response = read_kind(PG_GETARG_TEXT_PP(1));
 	double		conf_level = PG_GETARG_FLOAT8(2);
-	GrPredictor model;
-	GrPredictorError errors;
+	const GrPredictor *model;
+	const GrPredictorError *errors;
 	GrFeatures	features;
 	Predicted	predicted;
 
@@ -322,15 +322,16 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 				 errhint("0.95 gives 95%% confidence limits.")));
 	if (unlikely(call == NULL))
 		call = open_call(fcinfo);
-	gr_open_predictor(fcinfo, &model, &errors);
+	model = gr_cached_predictor(fcinfo, &call->calls.model, true);
+	errors = &call->calls.model.errors;
 	if (of_response)
-		check_prediction(&errors);
-	if (!gr_predict_features(fcinfo, &call->calls, &model, &features))
+		check_prediction(errors);
+	if (!gr_predict_features(fcinfo, &call->calls, model, &features))
 		PG_RETURN_NULL();
-	predict(&model, &errors, &features, of_response && errors.dispersion > 0 ? errors.dispersion : 0, &predicted);
+	predict(model, errors, &features, of_response && errors->dispersion > 0 ? errors->dispersion : 0, &predicted);
 	if (!predicted.precise)
 		gr_warn_imprecise(fcinfo, &call->calls.warned, "standard errors of predictions");
-	return interval_row(call, &model, &errors, &predicted, of_response,
+	return interval_row(call, model, errors, &predicted, of_response,
 						quantile_of(call, conf_level, predicted.df));
 }
 
@@ -356,8 +357,8 @@ Datum
 gr_leverage(PG_FUNCTION_ARGS)
 {
 	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
-	GrPredictor model;
-	GrPredictorError errors;
+	const GrPredictor *model;
+	const GrPredictorError *errors;
 	GrFeatures	features;
 	Predicted	predicted;
 	double		root;
@@ -368,13 +369,14 @@ gr_leverage(PG_FUNCTION_ARGS)
 		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
 		calls->first_argno = 1;
 	}
-	gr_open_predictor(fcinfo, &model, &errors);
-	check_leverage(&errors);
-	if (!gr_predict_features(fcinfo, calls, &model, &features))
+	model = gr_cached_predictor(fcinfo, &calls->model, true);
+	errors = &calls->model.errors;
+	check_leverage(errors);
+	if (!gr_predict_features(fcinfo, calls, model, &features))
 		PG_RETURN_NULL();
-	predict(&model, &errors, &features, 0, &predicted);
+	predict(model, errors, &features, 0, &predicted);
 	/* the weight's logarithm moves by about as much as the predictor's */
-	if (!gr_is_linear(errors.distribution))
+	if (!gr_is_linear(errors->distribution))
 		predicted.precise &= !predicted.finite || predicted.eta_noise <= GR_PRECISE_SHARE;
 	if (!predicted.precise)
 	{
@@ -382,10 +384,10 @@ gr_leverage(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	}
 	/* without a variance, no row is nearer to the fit than another */
-	if (!predicted.known || !(errors.dispersion > 0 && isfinite(errors.dispersion)))
+	if (!predicted.known || !(errors->dispersion > 0 && isfinite(errors->dispersion)))
 		PG_RETURN_NULL();
-	root = predicted.error / sqrt(errors.dispersion);
-	leverage = gr_working_weight(errors.distribution, predicted.eta) * root * root;
+	root = predicted.error / sqrt(errors->dispersion);
+	leverage = gr_working_weight(errors->distribution, predicted.eta) * root * root;
 	/* a mean that the family can't have has no variance */
 	if (predicted.finite && !(leverage >= 0 && isfinite(leverage)))
 		PG_RETURN_NULL();

@@ -19,6 +19,7 @@
 #include "run/service.h"
 #include "run/service_shared.h"
 #include "sql/server/explain.h"
+#include "sql/server/predict_plan.h"
 #include "sql/server/rewrite.h"
 
 PG_MODULE_MAGIC;
@@ -153,4 +154,5 @@ _PG_init(void)
 	gr_scan_init();
 	gr_aggregate_init();
 	gr_explain_init();
+	gr_predict_plan_init();
 }

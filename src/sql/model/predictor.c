@@ -1,0 +1,128 @@
+/*
+ * predictor.c: the model of a call, read once for all rows that pass the same model.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "run/compat.h"
+#include "sql/model/predictor.h"
+
+/*
+ * An argument of at most this many bytes is compared whole, byte by byte. A larger one has a large covariance matrix,
+ * which a prediction does not read: then the fields that it reads are compared.
+ */
+#define COMPARED_NBYTES_MAX 8192
+
+/* True if the type that the cached model had when it was read is still the same. */
+static bool
+has_same_type(const GrPredictorCache *cache)
+{
+	return assign_record_type_identifier(HeapTupleHeaderGetTypeId(cache->model),
+										 HeapTupleHeaderGetTypMod(cache->model)) == cache->row_type;
+}
+
+/*
+ * True if the bytes of an argument are those of the cached model's. A pointer to a value out of line stands for the
+ * value: the server does not give a value's number to another one while a statement sees it.
+ */
+static bool
+has_same_bytes(const GrPredictorCache *cache, const struct varlena *argument)
+{
+	return cache->argument != NULL && cache->nbytes == VARSIZE_ANY(argument) &&
+		memcmp(cache->argument, argument, cache->nbytes) == 0 && has_same_type(cache);
+}
+
+/* True if a model, read from the argument, is the cached one as far as is wanted. */
+static bool
+is_same_model(const GrPredictorCache *cache, HeapTupleHeader model, bool with_errors)
+{
+	Size		nbytes = HeapTupleHeaderGetDatumLength(model);
+
+	if (HeapTupleHeaderGetTypeId(cache->model) != HeapTupleHeaderGetTypeId(model) ||
+		HeapTupleHeaderGetTypMod(cache->model) != HeapTupleHeaderGetTypMod(model) || !has_same_type(cache))
+		return false;
+	if (with_errors)
+		return HeapTupleHeaderGetDatumLength(cache->model) == nbytes && memcmp(cache->model, model, nbytes) == 0;
+	return gr_predicts_alike(cache->model, model);
+}
+
+/* The coefficients as gr_next_coef() gives them, 0 for NULL; NULL if one is not finite. */
+static const double *
+dense_coefficients(const GrPredictor *model)
+{
+	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
+	const double *at = model->coef;
+	double	   *dense = palloc_extended(nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	bool		finite = true;
+
+	for (int k = 0; k < nterms; k++)
+	{
+		bool		null = model->nulls != NULL && (model->nulls[k / 8] & (1 << (k % 8))) == 0;
+
+		dense[k] = null ? 0 : *at++;
+		finite &= isfinite(dense[k]);
+	}
+	return finite ? dense : NULL;
+}
+
+/* Reads a model into the cache: argument as it came, and the same without compression. */
+static void
+fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader model, bool with_errors)
+{
+	MemoryContext old;
+
+	/* an error below leaves the cache empty */
+	cache->filled = false;
+	MemoryContextReset(cache->context);
+	old = MemoryContextSwitchTo(cache->context);
+	cache->nbytes = VARSIZE_ANY(argument);
+	cache->argument = NULL;
+	if (cache->nbytes <= COMPARED_NBYTES_MAX)
+		cache->argument = memcpy(palloc(cache->nbytes), argument, cache->nbytes);
+	cache->model = memcpy(palloc_extended(HeapTupleHeaderGetDatumLength(model), MCXT_ALLOC_HUGE), model,
+						  HeapTupleHeaderGetDatumLength(model));
+	cache->row_type = assign_record_type_identifier(HeapTupleHeaderGetTypeId(model), HeapTupleHeaderGetTypMod(model));
+	gr_open_predictor(cache->model, &cache->predictor, with_errors ? &cache->errors : NULL);
+	cache->has_errors = with_errors;
+	cache->predictor.serial = ++cache->nread;
+	cache->predictor.dense = dense_coefficients(&cache->predictor);
+	MemoryContextSwitchTo(old);
+	cache->filled = true;
+}
+
+const GrPredictor *
+gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_errors)
+{
+	struct varlena *argument = (struct varlena *) PG_GETARG_POINTER(0);
+	HeapTupleHeader model = NULL;
+
+	if (cache->context == NULL)
+		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "gpureg model", ALLOCSET_SMALL_SIZES);
+	if (VARATT_IS_EXTERNAL_EXPANDED(argument) || VARATT_IS_EXTERNAL_INDIRECT(argument))
+	{
+		/* such a pointer says nothing about the value, which may have changed */
+		model = PG_GETARG_HEAPTUPLEHEADER(0);
+		argument = (struct varlena *) model;
+	}
+	if (cache->filled && cache->has_errors >= with_errors)
+	{
+		if (likely(has_same_bytes(cache, argument)))
+			return &cache->predictor;
+		if (cache->argument == NULL && VARSIZE_ANY(argument) > COMPARED_NBYTES_MAX)
+		{
+			model = PG_GETARG_HEAPTUPLEHEADER(0);
+			if (is_same_model(cache, model, with_errors))
+				return &cache->predictor;
+		}
+	}
+	if (model == NULL)
+		model = PG_GETARG_HEAPTUPLEHEADER(0);
+	fill(cache, argument, model, with_errors);
+	return &cache->predictor;
+}
