@@ -426,6 +426,32 @@ test_no_designs(void)
  * Rows
  */
 
+/* True if gr_design_nonzeros() gives the features of gr_design_expand_pairs(), and leaves out none but zeros. */
+static bool
+nonzeros_are(const GrDesign *design, const double *values, const double *features, const double *low)
+{
+	GrNonzero	nonzeros[200];
+	int			n = gr_design_nonzeros(design, values, nonzeros);
+	bool		right = n <= gr_design_nonzeros_max(design) && n < COUNT(nonzeros);
+	int			next = 0;
+	int			k = 0;
+
+	for (int t = 0; t < design->nterms; t++)
+		for (int i = 0; i < design->terms[t].width; i++, k++)
+		{
+			double		rest = design->terms[t].paired ? *low++ : 0;
+
+			if (next < n && nonzeros[next].feature == k)
+			{
+				right &= nonzeros[next].value.hi == features[k] && nonzeros[next].value.lo == rest;
+				next++;
+			}
+			else
+				right &= features[k] == 0 && rest == 0;
+		}
+	return right && next == n;
+}
+
 /* Checks every feature of every term against the product that its name says. */
 static void
 test_rows(void)
@@ -437,6 +463,7 @@ test_rows(void)
 	GrDesign   *design;
 	bool		same = true;
 	bool		low_right = true;
+	bool		nonzeros_right = true;
 
 	(void) read_formula(&formula, source, sizeof(source) - 1, &err);
 	design = make_design(&formula, source, &text);
@@ -457,6 +484,7 @@ test_rows(void)
 		}
 		gr_design_expand(design, values, features);
 		gr_design_expand_pairs(design, values, paired, low);
+		nonzeros_right &= nonzeros_are(design, values, paired, low);
 		for (int t = 0; t < design->nterms; t++)
 			for (int k = 0; k < design->terms[t].width; k++, at++)
 			{
@@ -487,6 +515,7 @@ test_rows(void)
 	}
 	check(same, "features are the products that they are called");
 	check(low_right, "what rounding leaves of powers is kept");
+	check(nonzeros_right, "features that may be other than 0 have the values of all features");
 	free_blocks();
 }
 
