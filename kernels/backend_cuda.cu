@@ -49,6 +49,21 @@ has_context(int device)
 	return active != 0;
 }
 
+/* Records that no driver is installed, or that it is too old; always returns false. */
+static bool
+fail_driver(GrError *err)
+{
+	int			driver = 0;
+
+	if (cudaDriverGetVersion(&driver) != cudaSuccess)
+		(void) cudaGetLastError();
+	if (driver == 0)
+		return gr_fail(err, GR_NO_DEVICE, 0, "no NVIDIA driver is installed (there is no libcuda.so.1)");
+	return gr_fail(err, GR_NO_DEVICE, 0,
+				   "the NVIDIA driver supports CUDA %d.%d, but gpureg was built with CUDA %d.%d: update the driver",
+				   driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+}
+
 static bool
 cuda_count(int *ndevices, GrError *err)
 {
@@ -60,6 +75,11 @@ cuda_count(int *ndevices, GrError *err)
 	if (code == cudaSuccess && *ndevices > 0)
 		return true;
 	*ndevices = 0;
+	if (code == cudaErrorInsufficientDriver)
+	{
+		(void) cudaGetLastError();
+		return fail_driver(err);
+	}
 	return gr_cuda_fail(err, code == cudaSuccess ? cudaErrorNoDevice : code, 0, "looking for CUDA devices");
 }
 
