@@ -256,7 +256,7 @@ project_open(GrProject *project, const GrProjectOptions *options, const GrHost *
 	if (session->projects == NULL)
 		session->projects = (ProjectStore *) calloc(1, sizeof(ProjectStore));
 	if (session->projects == NULL)
-		return gr_fail(err, GR_NO_MEMORY, 0, "what a session keeps of projections");
+		return gr_fail(err, GR_NO_MEMORY, 0, "the projections that a session keeps");
 	session->projects->device = session->info.id;
 	if (!open_buffers(project, err))
 		return false;

@@ -721,7 +721,7 @@ gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *
 		return gr_fail(err, GR_INVALID, 0, "a pass of %d features over rows of %d", pass->shape.nfeatures,
 					   rows->shape.nfeatures);
 	if (pass->kind == GR_PASS_FACE && pass->nfaces < 1)
-		return gr_fail(err, GR_INVALID, 0, "a pass along no face");
+		return gr_fail(err, GR_INVALID, 0, "a pass without a direction");
 	if (gr_canceled(host))
 		return gr_fail(err, GR_CANCELED, 0, "summing rows on the device");
 	if (rows->nrows == 0)

@@ -348,12 +348,12 @@ fail_row(Deriving *run, int64_t row, GrError *err)
 	if (from == NULL)
 		(void) gr_fail(err, GR_NO_MEMORY, 0, "a row that is derived");
 	else if (row < 0 || c == run->from->nchunks)
-		(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device found a row that there is not");
+		(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device reported a row that does not exist");
 	else if (deriving != NULL &&
 			 fetch(run, from, run->from->chunks[c].rows + row * run->plan.ncolumns, from_nbytes, err) &&
 			 (gr_derive_rows(deriving, from, 1, out, &counts) == 0 ||
 			  gr_derived_valid(out, 1, run->plan.shape, run->plan.rules, err)))
-		(void) gr_fail(err, GR_DEVICE_FAILED, row, "a row on the device is none that the host would refuse");
+		(void) gr_fail(err, GR_DEVICE_FAILED, row, "the device refused a row that the host accepts");
 	gr_deriving_end(deriving);
 	free(from);
 	return false;

@@ -184,7 +184,7 @@ fetch(GrFactor *factor, const GrFactorJob *job, GrError *err)
 		int64_t		row = 0;
 
 		if (bad >= (unsigned long long) triangle((int64_t) job->skip + job->nterms + 1))
-			return gr_fail(err, GR_DEVICE_FAILED, 0, "the device found a product that there is not");
+			return gr_fail(err, GR_DEVICE_FAILED, 0, "the device reported a product that does not exist");
 		while (triangle(row + 1) <= (int64_t) bad)
 			row++;
 		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(job->rows, row), "a sum of products is %g",

@@ -28,7 +28,7 @@ CREATE FUNCTION gpu_kept_all()
                    kept_at timestamptz, hits bigint, device text)
     AS 'MODULE_PATHNAME', 'gr_show_kept_all' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 REVOKE EXECUTE ON FUNCTION gpu_kept_all() FROM PUBLIC;
-COMMENT ON FUNCTION gpu_kept_all() IS 'the rows that all roles keep in all databases, and those that are being read';
+COMMENT ON FUNCTION gpu_kept_all() IS 'the sets of kept rows of all roles in all databases, and those being read';
 
 --
 -- gpu_tidy: a further column, df
@@ -133,3 +133,72 @@ CREATE FUNCTION gpu_predict_support(internal) RETURNS internal
 REVOKE EXECUTE ON FUNCTION gpu_predict_support(internal) FROM PUBLIC;
 ALTER FUNCTION gpu_predict(gpu_model, VARIADIC "any") SUPPORT gpu_predict_support;
 COMMENT ON FUNCTION gpu_predict_support(internal) IS 'internal: the planner calls it for the cost of gpu_predict';
+
+--
+-- Comments in plainer words
+--
+
+COMMENT ON FUNCTION gpu_enet_fit(text, float8, float8, int, text, text, float8[], "any", boolean, boolean, text, text,
+                                 text, text, text, text, int, float8, float8[])
+    IS 'elastic net over a query or kept rows, at a given penalty or the one that cross-validation chooses: the model';
+COMMENT ON FUNCTION gpu_enet_fold(int, "any")
+    IS 'the fold of a row (from 0), drawn from its values as gpu_enet_cv draws folds';
+COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'the model with its terms renamed';
+COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model)
+    IS 'test of two nested models: whether the additional terms improve the fit';
+COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'leverage of a row with these values';
+COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'leverage of a row in a model without features';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats)
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text)
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean)
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "any")
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
+COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
+    IS 'linear regression with two-way clustered covariances, from models clustered by each column and by both';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text)
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int)
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint)
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any", boolean, "any",
+                                       "any")
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
+COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a row in a cross-validation, drawn from its key';
+COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores for 0/1 labels';
+COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores for 0/1 labels';
+COMMENT ON AGGREGATE gpu_brier(float8, float8)
+    IS 'Brier score: mean squared difference of probabilities and 0/1 labels';
+COMMENT ON AGGREGATE gpu_brier(float8, boolean)
+    IS 'Brier score: mean squared difference of probabilities and 0/1 labels';
+COMMENT ON FUNCTION gpu_kept() IS 'the sets of kept rows that the current role may use';
+COMMENT ON FUNCTION gpu_forget(text) IS 'releases rows that gpu_keep kept; false if there are none of this name';
+COMMENT ON FUNCTION gpu_progress() IS 'progress of the fits that are running in this server''s sessions';
+COMMENT ON COLUMN gpu_model.coef
+    IS 'coefficients in the order of the terms; NULL for a term that is collinear with others';
+COMMENT ON COLUMN gpu_model.n_skipped IS 'rows that were skipped because of a NULL';
+COMMENT ON COLUMN gpu_model.deviance IS 'deviance of the model; for a linear regression, the residual sum of squares';
+COMMENT ON COLUMN gpu_model.null_deviance
+    IS 'deviance of the model without features; for a linear regression, the total sum of squares';
+COMMENT ON COLUMN gpu_model.iterations IS 'iterations of the fit; 1 for a linear regression';
+COMMENT ON COLUMN gpu_model.converged IS 'true if the fit converged to within the tolerance';
+COMMENT ON COLUMN gpu_model.separated IS 'terms without a finite estimate, because they separate the classes';
+COMMENT ON COLUMN gpu_model.theta IS 'theta of the negative binomial family; infinity for other families';
+COMMENT ON COLUMN gpu_model.dispersion IS 'dispersion parameter, which vcov includes';
+COMMENT ON COLUMN gpu_model.df_inference
+    IS 'degrees of freedom of t tests; infinity for tests by the normal distribution';
+COMMENT ON COLUMN gpu_model.design
+    IS 'how terms are computed from columns, for predictions; empty if each term is a column';
+COMMENT ON COLUMN gpu_wild_boot.reps IS 'number of replicates computed';
+COMMENT ON COLUMN gpu_wild_boot.clusters IS 'number of clusters';
+COMMENT ON COLUMN gpu_enet_cv.lambda IS 'penalties of the path, in decreasing order';
+COMMENT ON COLUMN gpu_enet_cv.df IS 'number of features with a nonzero coefficient, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.lambda_min IS 'lambda with the smallest mean error';
+COMMENT ON COLUMN gpu_enet_cv.lambda_1se
+    IS 'largest lambda whose mean error is within one standard error of the smallest';
+COMMENT ON COLUMN gpu_enet_cv.nfolds IS 'number of folds that have rows';

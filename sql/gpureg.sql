@@ -686,7 +686,7 @@ CREATE FUNCTION gpu_enet_fold(folds int, VARIADIC "any") RETURNS int
 
 COMMENT ON FUNCTION gpu_enet_fit(text, float8, float8, int, text, text, float8[], "any", boolean, boolean, text, text,
                                  text, text, text, text, int, float8, float8[])
-    IS 'elastic net over a query or kept rows, at a penalty or at the one that cross-validation chooses: the model';
+    IS 'elastic net over a query or kept rows, at a given penalty or the one that cross-validation chooses: the model';
 COMMENT ON FUNCTION gpu_enet_cv(text, float8, int, text, int, float8[], float8, float8[], "any", boolean, boolean, text,
                                 text, text, text, text, text)
     IS 'cross-validation of an elastic net over a query or kept rows';
@@ -694,7 +694,7 @@ COMMENT ON FUNCTION gpu_enet_path(text, float8, int, float8[], float8, float8[],
                                   text, text, text, text)
     IS 'elastic net over a query or kept rows: coefficients at each of a grid of penalties';
 COMMENT ON FUNCTION gpu_enet_fold(int, "any")
-    IS 'a fold, from 0 on, by a row''s values, the same for the same ones: as gpu_enet_cv draws folds';
+    IS 'the fold of a row (from 0), drawn from its values as gpu_enet_cv draws folds';
 COMMENT ON TYPE gpu_enet_cv
     IS 'result of a cross-validation of an elastic net: the error at each penalty, and two models';
 COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) IS 'internal: transition function of gpu_enet_cv_agg';
@@ -1331,8 +1331,9 @@ COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean)
     IS 'coefficients of a model, a row each, with standard errors, tests and confidence limits';
 COMMENT ON FUNCTION gpu_glance(gpu_model)
     IS 'measures of a whole model in one row: rows, R squared, deviance, AIC and others';
-COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'a model with other names of its terms';
-COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model) IS 'test of a model against one that it is nested in';
+COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'the model with its terms renamed';
+COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model)
+    IS 'test of two nested models: whether the additional terms improve the fit';
 COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
 COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
 COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
@@ -1345,8 +1346,8 @@ COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8, "any")
     IS 'prediction of a model, with its standard error and limits';
 COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)
     IS 'prediction of a model without features, with its standard error and limits';
-COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these values would have in its own fit';
-COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'what share a row has in the fit of a model without features';
+COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'leverage of a row with these values';
+COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'leverage of a row in a model without features';
 COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
     IS 'average marginal effects of a model over a query, with their standard errors';
 COMMENT ON FUNCTION gpu_array_support(internal)
@@ -1438,15 +1439,15 @@ COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean
     IS 'internal: transition function of gpu_ols_cluster_agg';
 COMMENT ON FUNCTION gpu_ols_cluster_final(internal) IS 'internal: final function of gpu_ols_cluster_agg';
 COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats)
-    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
 COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text)
-    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
 COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean)
-    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
 COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "any")
-    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+    IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
 COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
-    IS 'covariances by two ways of clustering, from those by each and by both';
+    IS 'linear regression with two-way clustered covariances, from models clustered by each column and by both';
 COMMENT ON TYPE gpu_wild_boot
     IS 'result of a wild cluster bootstrap: a coefficient with its p-value and confidence limits';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text)
@@ -1462,16 +1463,16 @@ COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text
     IS 'internal: transition function of gpu_wild_boot_agg';
 COMMENT ON FUNCTION gpu_wild_boot_final(internal) IS 'internal: final function of gpu_wild_boot_agg';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text)
-    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int)
-    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint)
-    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
-    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any", boolean, "any",
                                        "any")
-    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+    IS 'wild cluster bootstrap of a coefficient, from one state per cluster';
 COMMENT ON TYPE gpu_logreg_step
     IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'internal: reads a gpu_logreg_step as text';
@@ -1542,7 +1543,7 @@ COMMENT ON AGGREGATE gpu_request_pass(bytea, text[], int[], VARIADIC "any")
     IS 'internal: the sums of a request over a query';
 COMMENT ON FUNCTION gpu_boot_key("any") IS 'internal: the key by which a bootstrap draws for a value';
 COMMENT ON FUNCTION gpu_cluster_key("any") IS 'internal: an integer that tells the cluster of a value';
-COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a cross-validation that is drawn by a key';
+COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a row in a cross-validation, drawn from its key';
 COMMENT ON FUNCTION gpu_ols_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
     IS 'cross-validation of a linear regression over a query or kept rows';
 COMMENT ON FUNCTION gpu_logreg_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
@@ -1591,14 +1592,16 @@ COMMENT ON FUNCTION gpu_auc_combine(internal, internal) IS 'internal: combine fu
 COMMENT ON FUNCTION gpu_auc_serialize(internal) IS 'internal: serialization function of gpu_auc';
 COMMENT ON FUNCTION gpu_auc_deserialize(bytea, internal) IS 'internal: deserialization function of gpu_auc';
 COMMENT ON FUNCTION gpu_auc_final(internal) IS 'internal: final function of gpu_auc';
-COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores of labels';
-COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores of labels';
+COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores for 0/1 labels';
+COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores for 0/1 labels';
 COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, float8) IS 'internal: transition function of gpu_brier';
 COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, boolean) IS 'internal: transition function of gpu_brier';
 COMMENT ON FUNCTION gpu_brier_combine(float8[], float8[]) IS 'internal: combine function of gpu_brier';
 COMMENT ON FUNCTION gpu_brier_final(float8[]) IS 'internal: final function of gpu_brier';
-COMMENT ON AGGREGATE gpu_brier(float8, float8) IS 'mean squared difference of probabilities and labels';
-COMMENT ON AGGREGATE gpu_brier(float8, boolean) IS 'mean squared difference of probabilities and labels';
+COMMENT ON AGGREGATE gpu_brier(float8, float8)
+    IS 'Brier score: mean squared difference of probabilities and 0/1 labels';
+COMMENT ON AGGREGATE gpu_brier(float8, boolean)
+    IS 'Brier score: mean squared difference of probabilities and 0/1 labels';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
@@ -1630,37 +1633,39 @@ COMMENT ON FUNCTION gpu_keep_final(internal) IS 'internal: final function of gpu
 COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
     IS 'internal: the rows of a query on their way to a device service that keeps them';
 COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
-COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
-COMMENT ON FUNCTION gpu_kept_all() IS 'the rows that all roles keep in all databases, and those that are being read';
-COMMENT ON FUNCTION gpu_forget(text) IS 'lets rows that gpu_keep kept go; false if there are none of the name';
+COMMENT ON FUNCTION gpu_kept() IS 'the sets of kept rows that the current role may use';
+COMMENT ON FUNCTION gpu_kept_all() IS 'the sets of kept rows of all roles in all databases, and those being read';
+COMMENT ON FUNCTION gpu_forget(text) IS 'releases rows that gpu_keep kept; false if there are none of this name';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
-COMMENT ON FUNCTION gpu_progress() IS 'how far the fits under way in this server''s sessions are';
+COMMENT ON FUNCTION gpu_progress() IS 'progress of the fits that are running in this server''s sessions';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';
 COMMENT ON COLUMN gpu_model.method IS 'how it was fitted: "ols", "logistic" or "glm", with its penalties';
 COMMENT ON COLUMN gpu_model.terms IS 'names of the terms, the intercept''s first, as "(intercept)"';
-COMMENT ON COLUMN gpu_model.coef IS 'coefficients in the order of the terms; NULL of a term that others make redundant';
+COMMENT ON COLUMN gpu_model.coef
+    IS 'coefficients in the order of the terms; NULL for a term that is collinear with others';
 COMMENT ON COLUMN gpu_model.vcov IS 'covariances of the coefficients, row by row';
 COMMENT ON COLUMN gpu_model.n IS 'rows that the model was fitted to, or the sum of their frequencies';
-COMMENT ON COLUMN gpu_model.n_skipped IS 'rows that were left out for a NULL';
+COMMENT ON COLUMN gpu_model.n_skipped IS 'rows that were skipped because of a NULL';
 COMMENT ON COLUMN gpu_model.rank IS 'terms with a coefficient';
 COMMENT ON COLUMN gpu_model.df_residual IS 'residual degrees of freedom: rows less rank';
-COMMENT ON COLUMN gpu_model.deviance IS 'deviance of the model; of a linear regression the residual sum of squares';
+COMMENT ON COLUMN gpu_model.deviance IS 'deviance of the model; for a linear regression, the residual sum of squares';
 COMMENT ON COLUMN gpu_model.null_deviance
-    IS 'deviance of the model without features; of a linear regression the total sum of squares';
-COMMENT ON COLUMN gpu_model.iterations IS 'iterations that the fit took; 1 of a linear regression';
-COMMENT ON COLUMN gpu_model.converged IS 'did the fit come to its end, within the tolerance';
-COMMENT ON COLUMN gpu_model.separated IS 'terms without a finite estimate, as they separate the classes';
+    IS 'deviance of the model without features; for a linear regression, the total sum of squares';
+COMMENT ON COLUMN gpu_model.iterations IS 'iterations of the fit; 1 for a linear regression';
+COMMENT ON COLUMN gpu_model.converged IS 'true if the fit converged to within the tolerance';
+COMMENT ON COLUMN gpu_model.separated IS 'terms without a finite estimate, because they separate the classes';
 COMMENT ON COLUMN gpu_model.device IS 'where it was computed: "cpu", or which GPU';
 COMMENT ON COLUMN gpu_model.log_lik IS 'logarithm of the likelihood; NULL where there is none';
 COMMENT ON COLUMN gpu_model.family IS 'family of the response''s distribution, as "gaussian" or "binomial"';
 COMMENT ON COLUMN gpu_model.link IS 'link of the mean and the linear predictor, as "identity" or "logit"';
-COMMENT ON COLUMN gpu_model.theta IS 'theta of the negative binomial family; infinite of others';
-COMMENT ON COLUMN gpu_model.dispersion IS 'factor of the variance, which vcov has in it';
+COMMENT ON COLUMN gpu_model.theta IS 'theta of the negative binomial family; infinity for other families';
+COMMENT ON COLUMN gpu_model.dispersion IS 'dispersion parameter, which vcov includes';
 COMMENT ON COLUMN gpu_model.vcov_type IS 'kind of the covariances, as "iid", "HC1" or "CR1"';
-COMMENT ON COLUMN gpu_model.df_inference IS 'degrees of freedom of tests by t; infinite: by the normal distribution';
+COMMENT ON COLUMN gpu_model.df_inference
+    IS 'degrees of freedom of t tests; infinity for tests by the normal distribution';
 COMMENT ON COLUMN gpu_model.design
-    IS 'how terms are made of columns, for predictions; empty: each term is a column';
+    IS 'how terms are computed from columns, for predictions; empty if each term is a column';
 COMMENT ON COLUMN gpu_wild_boot.term IS 'the term whose coefficient was tested';
 COMMENT ON COLUMN gpu_wild_boot.estimate IS 'estimate of the coefficient';
 COMMENT ON COLUMN gpu_wild_boot.std_error IS 'standard error, robust to clusters';
@@ -1668,14 +1673,15 @@ COMMENT ON COLUMN gpu_wild_boot.statistic IS 't statistic of the null hypothesis
 COMMENT ON COLUMN gpu_wild_boot.p_value IS 'p-value by the bootstrap';
 COMMENT ON COLUMN gpu_wild_boot.conf_low IS 'lower confidence limit; NULL where there is none';
 COMMENT ON COLUMN gpu_wild_boot.conf_high IS 'upper confidence limit; NULL where there is none';
-COMMENT ON COLUMN gpu_wild_boot.reps IS 'replicates that were computed';
-COMMENT ON COLUMN gpu_wild_boot.clusters IS 'clusters that there are';
-COMMENT ON COLUMN gpu_enet_cv.lambda IS 'penalties of the path, falling';
+COMMENT ON COLUMN gpu_wild_boot.reps IS 'number of replicates computed';
+COMMENT ON COLUMN gpu_wild_boot.clusters IS 'number of clusters';
+COMMENT ON COLUMN gpu_enet_cv.lambda IS 'penalties of the path, in decreasing order';
 COMMENT ON COLUMN gpu_enet_cv.mean IS 'mean error of prediction over the folds, at each lambda';
 COMMENT ON COLUMN gpu_enet_cv.std_error IS 'standard error of that mean, at each lambda';
-COMMENT ON COLUMN gpu_enet_cv.df IS 'features with a coefficient that isn''t 0, at each lambda';
-COMMENT ON COLUMN gpu_enet_cv.lambda_min IS 'lambda of the least mean error';
-COMMENT ON COLUMN gpu_enet_cv.lambda_1se IS 'largest lambda whose mean error is within one standard error of the least';
-COMMENT ON COLUMN gpu_enet_cv.nfolds IS 'folds that have rows';
+COMMENT ON COLUMN gpu_enet_cv.df IS 'number of features with a nonzero coefficient, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.lambda_min IS 'lambda with the smallest mean error';
+COMMENT ON COLUMN gpu_enet_cv.lambda_1se
+    IS 'largest lambda whose mean error is within one standard error of the smallest';
+COMMENT ON COLUMN gpu_enet_cv.nfolds IS 'number of folds that have rows';
 COMMENT ON COLUMN gpu_enet_cv.model_min IS 'model at lambda_min';
 COMMENT ON COLUMN gpu_enet_cv.model_1se IS 'model at lambda_1se';

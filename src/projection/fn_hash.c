@@ -145,7 +145,7 @@ gr_feature_hash_text(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("features must not contain nulls"),
-				 errhint("Leave them out, as in array_remove(features, NULL).")));
+				 errhint("Remove them, as in array_remove(features, NULL).")));
 	gr_check_vector(features, "features");
 	n = ArrayGetNItems(ARR_NDIM(features), ARR_DIMS(features));
 	begin_hashing(&hasher, fcinfo, n);
@@ -193,7 +193,7 @@ hash_member(Hasher *hasher, StringInfo name, const JsonbValue *value)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("feature \"%s\" has a nested value", name->data),
 					 errdetail("Values must be strings, numbers, booleans or null."),
-					 errhint("Flatten the object first.")));
+					 errhint("Flatten the object first, so that each key has a single value.")));
 	}
 	if (number != 0.0)
 		hash_feature(hasher, name->data, name->len, number);
@@ -217,7 +217,7 @@ gr_feature_hash_jsonb(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("features must be a JSON object"),
-				 errhint("Use a text[] for tokens that have no value.")));
+				 errhint("Pass tokens that have no value as a text[].")));
 	begin_hashing(&hasher, fcinfo, JB_ROOT_COUNT(features));
 	initStringInfo(&name);
 	iterator = JsonbIteratorInit(&features->root);

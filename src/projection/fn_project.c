@@ -133,7 +133,7 @@ check_index(int64 j, bool has_dim, int64 dim)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("index " INT64_FORMAT " is not below dim, which is " INT64_FORMAT, j, dim),
 				 errdetail("Indexes start from 0."),
-				 errhint("dim is the length of the vector, which is more than its largest index.")));
+				 errhint("Set dim to the length of the vector: at least its largest index plus 1.")));
 }
 
 /* gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint) */
@@ -172,7 +172,7 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("idx and val must have the same number of elements"),
 				 errdetail("idx has %d, val has %d.", n, ArrayGetNItems(ARR_NDIM(val_array), ARR_DIMS(val_array))),
-				 errhint("Give each index its value, at the same place.")));
+				 errhint("Pass one value for each index, in the same order.")));
 	idx = palloc_extended(n * sizeof(int64) + 1, MCXT_ALLOC_HUGE);
 	val = palloc_extended(n * sizeof(double) + 1, MCXT_ALLOC_HUGE);
 	for (int m = 0; m < n; m++)
@@ -184,7 +184,7 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("val has a value that is NaN or infinite"),
-					 errdetail("It is element %d.", m + 1),
+					 errdetail("The value is element %d of val.", m + 1),
 					 errhint("Replace the value, or leave the vector out.")));
 		gr_poll_loop(m);
 	}
@@ -222,7 +222,7 @@ jl_min_dim(FunctionCallInfo fcinfo, double limit, const char *type_name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s out of range", type_name),
-				 errdetail("An eps of %g asks for %g dimensions.", eps, k),
+				 errdetail("An eps of %g needs %g dimensions.", eps, k),
 				 errhint("Use a larger eps.")));
 	return Max(k, 1.0);
 }

@@ -29,7 +29,7 @@ check_nbits(int32 k)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("k must be at most %d, got %d", BITS_MAX, k),
-				 errdetail("A bit string of a given length can have no more bits.")));
+				 errdetail("A bit string with a length modifier cannot have more bits.")));
 }
 
 Datum
@@ -48,8 +48,8 @@ gr_project_bits(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("x must have one dimension"),
-				 errdetail("It has %d.", x.ndim),
-				 errhint("Call the function for each vector.")));
+				 errdetail("x has %d dimensions.", x.ndim),
+				 errhint("Call the function once for each vector.")));
 	result = palloc0(VARBITTOTALLEN(k));
 	SET_VARSIZE(result, VARBITTOTALLEN(k));
 	VARBITLEN(result) = k;

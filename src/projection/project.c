@@ -53,8 +53,9 @@ gr_open_vectors(ArrayType *array, GrVectors *vectors)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("x must have one or two dimensions"),
-				 errdetail("It has %d.", ndim),
-				 errhint("Give a vector, or vectors x elements as array_agg(vector) does.")));
+				 errdetail("x has %d dimensions.", ndim),
+				 errhint("Pass one vector, or a two-dimensional array with one vector per row, as array_agg(vector) "
+						 "returns.")));
 	if (ARR_HASNULL(array) && array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -69,7 +70,7 @@ gr_open_vectors(ArrayType *array, GrVectors *vectors)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("x has a value that is NaN or infinite"),
-				 errdetail("It is element " INT64_FORMAT ".", at + 1),
+				 errdetail("The value is element " INT64_FORMAT " of x.", at + 1),
 				 errhint("Replace the value, or leave the vector out.")));
 }
 
@@ -84,7 +85,7 @@ gr_check_k(int64 k)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("k must be at most %zu, got " INT64_FORMAT, (size_t) MaxArraySize, k),
-				 errdetail("An array can have no more elements.")));
+				 errdetail("An array cannot have more elements.")));
 }
 
 double
@@ -99,7 +100,7 @@ gr_density_arg(FunctionCallInfo fcinfo, int argno, double density_of_null)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("density must be greater than 0 and at most 1, got %.15g", density),
-				 errhint("NULL stands for the usual density.")));
+				 errhint("Pass NULL for the default density.")));
 	return density;
 }
 
@@ -146,8 +147,8 @@ gr_new_projection_array(int ndim, int64 nvectors, int32 k, float **values)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the projections have more elements than an array can hold"),
-				 errdetail("They have " INT64_FORMAT " x %d.", nvectors, k),
-				 errhint("gpu_project_rows() returns them row by row.")));
+				 errdetail("There are " INT64_FORMAT " vectors with %d elements each.", nvectors, k),
+				 errhint("Use gpu_project_rows(), which returns one row per vector.")));
 	array = palloc(header + n * sizeof(float));
 	SET_VARSIZE(array, header + n * sizeof(float));
 	array->ndim = ndim;

@@ -26,9 +26,9 @@ gr_open_row_vector(Datum value, int64 *dim)
 	if (x.ndim > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("a row's vector must be a one-dimensional array"),
-				 errdetail("It has %d dimensions.", x.ndim),
-				 errhint("Let the query return one vector a row.")));
+				 errmsg("the vector of a row must be a one-dimensional array"),
+				 errdetail("The array has %d dimensions.", x.ndim),
+				 errhint("Return one vector per row.")));
 	*dim = x.dim;
 	return x.values;
 }

@@ -76,8 +76,8 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("query must return two columns"),
-				 errdetail("It returns %d.", tupdesc->natts),
-				 errhint("The first column is the id, the second the vector.")));
+				 errdetail("The query returns %d.", tupdesc->natts),
+				 errhint("Select the id first and the vector second.")));
 	id = TupleDescAttr(tupdesc, 0);
 	if (id->atttypid != id_type && !has_cast(id_type, id->atttypid, COERCION_IMPLICIT))
 		ereport(ERROR,
@@ -85,12 +85,12 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname),
 						format_type_be(id->atttypid),
 						format_type_be(id_type)),
-				 errhint("Say which type ids have: id => NULL::%s.", format_type_be(id->atttypid))));
+				 errhint("Pass the type of the ids: id => NULL::%s.", format_type_be(id->atttypid))));
 	vector = TupleDescAttr(tupdesc, 1);
 	if (!has_cast(FLOAT4ARRAYOID, vector->atttypid, COERCION_EXPLICIT))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", NameStr(vector->attname),
+				 errmsg("column \"%s\" of the query has unsupported type %s", NameStr(vector->attname),
 						format_type_be(vector->atttypid)),
 				 errdetail("A vector must be a real[] or have a cast to it."),
 				 errhint("Cast the column in the query, as in embedding::real[].")));

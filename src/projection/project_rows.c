@@ -166,9 +166,10 @@ check_dim(ProjectReceiver *receiver, int64 dim)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all vectors must have the same length"),
-				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", dim,
+				 errdetail("A row has " INT64_FORMAT " elements, earlier rows have " INT64_FORMAT ".", dim,
 						   receiver->dim),
-				 errhint("Project the vectors of each length by a query of their own.")));
+				 errhint("Call gpu_project_rows() once for each length, with a query that selects the vectors of that "
+						 "length.")));
 	receiver->dim = dim;
 	old = MemoryContextSwitchTo(receiver->context);
 	receiver->result = gr_new_projection_array(1, 1, receiver->request->k, &receiver->result_values);

@@ -19,12 +19,12 @@ gr_raise_nfeatures(int64 p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("x must have at least one feature"),
-				 errhint("Leave rows with an empty array out.")));
+				 errhint("Exclude rows with an empty array.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("too many features: " INT64_FORMAT, p),
-			 errdetail("A model can have at most %d.", GR_MAX_FEATURES),
-			 errhint("Leave features out, or make fewer of them with gpu_project.")));
+			 errdetail("A model can have at most %d features.", GR_MAX_FEATURES),
+			 errhint("Leave features out, or reduce their number with gpu_project().")));
 }
 
 void
@@ -33,8 +33,7 @@ gr_raise_no_terms(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("a model needs an intercept or a feature"),
-			 errhint("Leave intercept at true, or add columns to the query: "
-					 "those after the first are the features.")));
+			 errhint("Pass intercept => true, or add features to the query after its first column, the response.")));
 }
 
 void
@@ -51,8 +50,8 @@ gr_raise_other_width(int expected, int p)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("all rows must have the same number of features"),
-			 errdetail("A row has %d, earlier ones have %d.", p, expected),
-			 errhint("Leave rows with other numbers of features out.")));
+			 errdetail("A row has %d features, earlier rows have %d.", p, expected),
+			 errhint("Exclude rows with another number of features.")));
 }
 
 void
@@ -70,7 +69,7 @@ gr_check_vector(ArrayType *array, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must be a one-dimensional array", name),
-				 errdetail("It has %d dimensions.", ARR_NDIM(array))));
+				 errdetail("%s has %d dimensions.", name, ARR_NDIM(array))));
 }
 
 void
@@ -80,8 +79,9 @@ gr_check_ndim(int ndim, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must have one or two dimensions", name),
-				 errdetail("It has %d.", ndim),
-				 errhint("Give one number a row, or rows x features as array_agg(ARRAY[x1, x2]) does.")));
+				 errdetail("%s has %d dimensions.", name, ndim),
+				 errhint("Pass one number per row, or a two-dimensional array with one row per observation, as "
+						 "array_agg(ARRAY[x1, x2]) returns.")));
 }
 
 void

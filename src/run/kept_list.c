@@ -42,8 +42,8 @@ raise_form(const char *reference)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_NAME),
-			 errmsg("\"%s\" does not name kept rows", reference),
-			 errdetail("The form is name or owner.name."),
+			 errmsg("invalid name of kept rows: \"%s\"", reference),
+			 errdetail("The name must have the form name or owner.name."),
 			 errhint("Put double quotes around a name with dots or quotes, as quote_ident() does.")));
 }
 
@@ -96,7 +96,7 @@ find_owner(const char *reference, const char *owner)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("role \"%s\" does not exist", owner),
-				 errhint("Kept rows are named name or owner.name. A name that has a dot is quoted: %s.",
+				 errhint("Write the name as name or owner.name. Put double quotes around a name with dots: %s.",
 						 quote_identifier(reference))));
 	if (!has_privs_of_role(GetUserId(), role))
 		ereport(ERROR,
@@ -141,8 +141,8 @@ gr_raise_no_service(const char *reason)
 			 errdetail("The reason: %s.", reason == NULL ? "it does not answer" : reason),
 			 gr_control_mismatch() != NULL ?
 			 errhint("Restart the server, so that all its sessions run the same build of gpureg.") :
-			 errhint("Keeping rows takes gpureg.enable_service and, before PostgreSQL 17, gpureg in "
-					 "shared_preload_libraries.")));
+			 errhint("Set gpureg.enable_service to on; before PostgreSQL 17, also add gpureg to "
+					 "shared_preload_libraries and restart the server.")));
 }
 
 static GrControl *
@@ -182,7 +182,13 @@ gr_keeping_service(const char **reason)
 			return client;
 	}
 	else
-		(void) gr_fail(&err, GR_NO_DEVICE, 0, "there is no driver");
+	{
+		int			ndevices;
+
+		/* The detail says why there is no device. */
+		(void) gr_backend_cuda.device->count(&ndevices, &err);
+		err.status = GR_NO_DEVICE;
+	}
 	if (gr_device == GR_DEVICE_GPU || err.status != GR_NO_DEVICE)
 		gr_raise(&err);
 	return gr_service_connect(GR_STAND_IN_ID, reason);
@@ -299,10 +305,10 @@ raise_unknown(GrControl *control, const char *reference, const KeptName *who)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("there are no kept rows \"%s\"", reference),
-			 usable != NULL ? errhint("Another role's rows are named with their owner: %s.", usable) :
-			 errhint("Kept rows go with the server and with its device service: gpu_kept() lists those that there "
-					 "are, gpu_keep() keeps others.")));
+			 errmsg("kept rows \"%s\" do not exist", reference),
+			 usable != NULL ? errhint("Name the rows of another role with their owner: %s.", usable) :
+			 errhint("List the kept rows with gpu_kept(), or keep rows with gpu_keep(). Kept rows are lost when the "
+					 "server or its device service stops.")));
 }
 
 /*
@@ -330,7 +336,7 @@ raise_busy(const KeptName *who)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("rows are being kept as \"%s\" at the moment", who->name)));
+			 errmsg("kept rows \"%s\" are being created or replaced at the moment", who->name)));
 }
 
 char *
@@ -399,14 +405,14 @@ raise_many(const GrKeptEntry *entry, bool of_role)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("role \"%s\" keeps too many sets of rows", entry->owner_name),
-				 errdetail("A role keeps at most %d, in all databases together.", gr_kept_sets_per_role),
-				 errhint("Let some go, by gpu_forget(), or have a superuser raise gpureg.kept_sets_per_role for the "
-						 "role.")));
+				 errdetail("A role can keep at most %d sets, in all databases together.", gr_kept_sets_per_role),
+				 errhint("Release some with gpu_forget(), or ask a superuser to raise gpureg.kept_sets_per_role for "
+						 "the role.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("too many sets of rows are kept"),
-			 errdetail("A server keeps at most %d.", GR_KEPT_MAX),
-			 errhint("Let some go, by gpu_forget(). Superusers find all of them by gpu_kept_all().")));
+			 errdetail("A server can keep at most %d sets.", GR_KEPT_MAX),
+			 errhint("Release some with gpu_forget(). Superusers can list all of them with gpu_kept_all().")));
 }
 
 /* Takes the name, if nobody has since it was looked for. */
@@ -442,9 +448,10 @@ resolve_own(const char *reference, KeptName *who)
 	if (who->owner != GetUserId())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("rows cannot be kept as another role's"),
+				 errmsg("cannot keep rows for another role"),
 				 errdetail("\"%s\" names rows of role \"%s\".", reference, GetUserNameFromId(who->owner, false)),
-				 errhint("Use SET ROLE first, or quote a name with dots: %s.", quote_identifier(reference))));
+				 errhint("Run SET ROLE first, or put double quotes around a name with dots: %s.",
+						 quote_identifier(reference))));
 }
 
 GrKeptClaim *
@@ -464,8 +471,8 @@ gr_kept_claim(const char *reference, bool replace, const GrRemoteClient *client)
 		if (!replace)
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("there are kept rows \"%s\" already", who.name),
-					 errhint("Take another name, or give replace => true.")));
+					 errmsg("kept rows \"%s\" already exist", who.name),
+					 errhint("Use another name, or pass replace => true.")));
 		claim->stay.replaces = old.id;
 	}
 	/* nothing is to be given up before it is taken */

@@ -88,7 +88,7 @@ raise_device_error(const GrError *err)
 					 errdetail("%s.", shortage),
 					 err->value > 0 ?
 					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.service_wait.") :
-					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.gpu_memory_limit where it is set.")));
+					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.gpu_memory_limit if it is set.")));
 			break;
 		case GR_OVER_QUOTA:
 			gr_raise_kept_shortage(err);
@@ -98,7 +98,7 @@ raise_device_error(const GrError *err)
 					(errcode(ERRCODE_SYSTEM_ERROR),
 					 errmsg("the GPU failed"),
 					 errdetail("%s.", err->detail),
-					 errhint("This session cannot use the GPU any more; reconnect, or set gpureg.device to cpu.")));
+					 errhint("Reconnect, or set gpureg.device to cpu: this session cannot use the GPU any more.")));
 			break;
 		default:
 			ereport(ERROR,
@@ -127,15 +127,15 @@ gr_raise_kept_shortage(const GrError *err)
 				 errmsg("kept rows of role \"%s\" take too much memory", GetUserNameFromId(GetUserId(), false)),
 				 errdetail("%s of the role's %d percent of the device service's memory.", shortage,
 						   gr_kept_memory_per_role),
-				 errhint("Let others go, by gpu_forget(), or have a superuser raise gpureg.kept_memory_per_role for "
-						 "the role.")));
+				 errhint("Release other kept rows with gpu_forget(), or ask a superuser to raise "
+						 "gpureg.kept_memory_per_role for the role.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OUT_OF_MEMORY),
 			 errmsg("not enough memory in the device service"),
 			 errdetail("%s.", shortage),
 			 err->value > 0 ?
 			 errhint("Try again when other computations have ended, or raise gpureg.service_wait.") :
-			 errhint("Let kept rows go, by gpu_forget(), or raise gpureg.service_memory where it is set.")));
+			 errhint("Release kept rows with gpu_forget(), or raise gpureg.service_memory if it is set.")));
 }
 
 /* What no column is to blame for */
@@ -183,15 +183,17 @@ static const struct
 	{GR_NOT_BINARY, gettext_noop("response must be 0 or 1, got %g"),
 	gettext_noop("Use a boolean, or compare: (y > 0).")},
 	{GR_NOT_A_SHARE, gettext_noop("response must be between 0 and 1, got %g"),
-	gettext_noop("With weights it is the share of as many trials as the weight says.")},
+	gettext_noop("With weights, pass the proportion of successes as the response and the number of trials as the "
+				 "weight.")},
 	{GR_NEGATIVE_RESPONSE, gettext_noop("response must not be negative, got %g"), NULL},
 	{GR_NOT_POSITIVE, gettext_noop("response must be positive, got %g"),
-	gettext_noop("The gamma family is for positive numbers.")},
+	gettext_noop("Exclude rows whose response is 0 or negative, or use another family.")},
 	{GR_NEGATIVE_WEIGHT, gettext_noop("weight must not be negative, got %g"), NULL},
 	{GR_NOT_A_COUNT, gettext_noop("frequency must be a whole number that is not negative, got %g"), NULL},
 	{GR_ONE_CLASS, gettext_noop("the response has one class: it is %g in every row"),
-	gettext_noop("A logistic regression needs rows of both classes, 0 and 1.")},
-	{GR_ALL_ZERO, gettext_noop("the response is %g in every row"), NULL}
+	gettext_noop("Fit to rows of both classes, 0 and 1.")},
+	{GR_ALL_ZERO, gettext_noop("the response is %g in every row"),
+	gettext_noop("Include rows whose response is greater than 0.")}
 };
 
 /* Returns the index of a status in bad_values, or -1. */
@@ -216,7 +218,7 @@ raise_value(const GrError *err, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg(bad_values[bad].message, err->value),
-				 name == NULL ? 0 : errdetail("It is column \"%s\".", name),
+				 name == NULL ? 0 : errdetail("The column is \"%s\".", name),
 				 bad_values[bad].hint == NULL ? 0 : errhint("%s", bad_values[bad].hint)));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -243,7 +245,7 @@ raise_range(const GrError *err, const char *name)
 			 errmsg("a result of the regression is out of range for float8"),
 			 name == NULL ? errdetail("A %s is too %s.", err->detail, fabs(err->value) < 1 ? "small" : "large") :
 			 errdetail("The %s of \"%s\" is too %s.", err->detail, name, fabs(err->value) < 1 ? "small" : "large"),
-			 errhint("Rescale the columns, so that their magnitudes are nearer to 1.")));
+			 errhint("Rescale the columns, so that their magnitudes are closer to 1.")));
 }
 
 void

@@ -276,13 +276,13 @@ get_service(GrControl *control, int gpu_id, const char **reason)
 	}
 	LWLockRelease(&control->lock);
 	if (service == NULL)
-		*reason = "there are as many device services as there can be";
+		*reason = "the server already runs as many device services as it can";
 	if (!start || register_worker(control, service))
 		return service;
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
 	__atomic_store_n(&service->state, GR_SERVICE_DOWN, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
-	*reason = "there is no background worker left for a device service, see max_worker_processes";
+	*reason = "no background worker is free for a device service; raise max_worker_processes";
 	return NULL;
 }
 
@@ -330,7 +330,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 	}
 	if (!take_slot(c, service))
 	{
-		*reason = "the device service takes no more sessions";
+		*reason = "the device service accepts no more sessions";
 		return false;
 	}
 	memset(&c->client, 0, sizeof(c->client));
@@ -363,7 +363,8 @@ gr_service_connect(int gpu_id, const char **reason)
 		gpu_id = GR_STAND_IN_ID;
 	if (!gr_enable_service || IsParallelWorker() || IsBinaryUpgrade)
 	{
-		*reason = "gpureg.enable_service is off";
+		*reason = !gr_enable_service ? "gpureg.enable_service is off" :
+			"parallel workers and pg_upgrade use no device service";
 		return NULL;
 	}
 	if (c->control == NULL)
@@ -408,7 +409,7 @@ gr_service_connect_to(int number, uint64 generation, const char **reason)
 	if (client == NULL)
 		return NULL;
 	c = client->owner;
-	*reason = "they are in another service than that of the session's computations under way";
+	*reason = "the rows are in another device service than the session's running computations";
 	return c->service == &control->services[number] && c->generation == generation ? client : NULL;
 }
 

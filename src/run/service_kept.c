@@ -95,7 +95,7 @@ take_rows(uint64_t id, GrRemoteStored *stored, const GrHost *host, GrError *err)
 		item->nusers++;
 	(void) pthread_mutex_unlock(&items_mutex);
 	if (item == NULL)
-		return gr_fail(err, GR_INVALID, 0, "rows that were kept are gone");
+		return gr_fail(err, GR_INVALID, 0, "the kept rows no longer exist");
 	if (!await_turn(item, host))
 	{
 		leave_item(item);

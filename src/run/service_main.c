@@ -303,7 +303,7 @@ start_attendant(Attendant *a)
 	a->started = gr_thread_create(&a->thread, attend, a) == 0;
 	if (a->started)
 		return;
-	gr_fail(&err, GR_DEVICE_FAILED, 0, "there is no thread for the session");
+	gr_fail(&err, GR_DEVICE_FAILED, 0, "could not start a thread for the session");
 	gr_channel_abandon(&a->slot->channel, &err);
 }
 
@@ -472,7 +472,7 @@ log_end(const GrError *err)
 	LWLockRelease(&control->lock);
 	ereport(LOG,
 			(errmsg("gpureg device service ends: %s", err->detail),
-			 n == 0 ? errdetail("It kept no rows.") : errdetail("Sets of kept rows that go with it:%s.", sets)));
+			 n == 0 ? errdetail("It kept no rows.") : errdetail("These sets of kept rows are lost:%s.", sets)));
 }
 
 /* Whatever ends the service: no thread is left, its clients know, and another one may take its place. */
@@ -488,7 +488,8 @@ end_service(int code, Datum arg)
 	else if (open_error.status != GR_OK)
 		err = open_error;
 	else
-		strlcpy(err.detail, idle ? "nobody has used it for gpureg.service_idle" : "it was told to", sizeof(err.detail));
+		strlcpy(err.detail, idle ? "no session has used it for gpureg.service_idle" : "it was stopped",
+				sizeof(err.detail));
 	log_end(&err);
 	turn_away(&err);
 	end_threads();
@@ -530,8 +531,8 @@ finish_opening(void)
 			pin_segment(&pool[k]);
 	ereport(LOG,
 			(errmsg("gpureg device service has started"),
-			 service->info.id < 0 ? errdetail("Its device is %s.", service->info.name) :
-			 errdetail("Its device is GPU %d, %s.", service->info.id, service->info.name)));
+			 service->info.id < 0 ? errdetail("The device is %s.", service->info.name) :
+			 errdetail("The device is GPU %d, %s.", service->info.id, service->info.name)));
 	__atomic_store_n(&service->state, GR_SERVICE_READY, __ATOMIC_RELEASE);
 }
 

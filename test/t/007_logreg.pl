@@ -141,7 +141,7 @@ for my $name (sort keys %holding)
 	like($err, qr/column "third" has a value that is NaN or infinite/, "$name: NaN: the column");
 	$err = error_is($node, sprintf($call,
 		$query =~ s/SELECT y,/SELECT CASE WHEN i = 90000 THEN 2 ELSE y::int END AS first,/r), '22023', "$name: 2");
-	like($err, qr/response must be 0 or 1, got 2\n.*column "first"/, "$name: 2: the column");
+	like($err, qr/response must be 0 or 1, got 2\n.*The column is "first"/, "$name: 2: the column");
 	error_is($node, sprintf($call, $query =~ s/SELECT y,/SELECT y OR true,/r), '22023', "$name: one class");
 	error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i < 90000 THEN ARRAY[x2, 1] ELSE ARRAY[x2] END/r),
 		'22023', "$name: lengths");
@@ -236,7 +236,7 @@ $node->safe_psql('postgres', q{
 $err = error_is($node, "$parallel " . sprintf($fit, 'SELECT y, x1, x2 FROM rows WHERE i > (SELECT liar(30000))'),
 	'22000', 'other rows');
 like($err, qr/query returned other rows when it was run again
-DETAIL:  It returned \d+ complete rows, and then \d+\.
+DETAIL:  The query returned \d+ complete rows, and then \d+\.
 HINT:  /,
 	'other rows: the message');
 # without workers its result is stored, and so stays the same

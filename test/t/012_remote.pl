@@ -33,7 +33,7 @@ my $cheap = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_p
 	SET max_parallel_workers_per_gather = 2;';
 my $snapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ;';
 my $made_there = qr/^the sums were made where a custom scan has its rows/;
-my $came = qr/^gpureg\.device is auto, and nobody knows how many rows a custom scan gives/;
+my $came = qr/^gpureg\.device is auto, and the number of rows of a custom scan is unknown/;
 
 # Returns a script's result, how often a far table was read, gpu_last_run()'s reason, and the messages.
 sub far
@@ -209,16 +209,16 @@ for my $case (
 	[ 'ols', q{SELECT y, a, CASE WHEN i = 777 THEN '{1,2,3}' ELSE v END AS v FROM %s},
 		qr/22023: all arrays in column "v" must have the same length/ ],
 	[ 'ols', 'SELECT NULL::int AS y, a FROM %s',
-		qr/P0002: query returned no complete row\n.*20003 rows were left out for a NULL/s ],
+		qr/P0002: query returned no complete row\n.*20003 rows were skipped because of a NULL/s ],
 	[ 'ols', 'SELECT y, a FROM %s WHERE i < 0', qr/P0002: query returned no complete row/ ],
 	[ 'logreg', 'SELECT y - 1 AS why, a FROM %s',
-		qr/22023: response must be 0 or 1, got [-\d]+\n.*It is column "why"/s ],
+		qr/22023: response must be 0 or 1, got [-\d]+\n.*The column is "why"/s ],
 	[ 'logreg', q{SELECT won, a, CASE WHEN i = 777 THEN 'NaN' ELSE c END AS "odd one" FROM %s},
 		qr/22023: column "odd one" has a value that is NaN or infinite/ ],
 	[ 'logreg', 'SELECT i > 0 AS won, c FROM %s WHERE i > 0',
 		qr/22023: the response has one class: it is 1 in every row/ ],
 	[ 'logreg', 'SELECT NULL::int AS y, a FROM %s',
-		qr/P0002: query returned no complete row\n.*20003 rows were left out for a NULL/s ],
+		qr/P0002: query returned no complete row\n.*20003 rows were skipped because of a NULL/s ],
 	[ 'logreg', 'SELECT won, a FROM %s WHERE i < 0', qr/P0002: query returned no complete row/ ])
 {
 	my ($kind, $query, $message) = @$case;

@@ -96,7 +96,7 @@ like((try_sql($coordinator,
 	q{SELECT gpu_ols_fit($$SELECT y, a, CASE WHEN i = 777 THEN 'NaN' ELSE c END AS "odd one" FROM far$$)}))[1],
 	qr/22023: column "odd one" has a value that is NaN or infinite/, 'a value that is NaN');
 like((try_sql($coordinator, q{SELECT gpu_ols_fit('SELECT NULL::int AS y, a FROM far')}))[1],
-	qr/P0002: query returned no complete row\n.*20000 rows were left out for a NULL/s, 'no complete row');
+	qr/P0002: query returned no complete row\n.*20000 rows were skipped because of a NULL/s, 'no complete row');
 
 $_->stop for $coordinator, @workers;
 done_testing();

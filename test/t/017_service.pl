@@ -261,7 +261,7 @@ $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
 $node->restart;
 $postmaster = postmaster_pid($node);
 (undef, $err) = try_sql($node, "SET client_min_messages = debug1; $logit");
-like($err, qr/no device service: there is no background worker left/, 'no background worker');
+like($err, qr/no device service: no background worker is free/, 'no background worker');
 is(scalar(services()), 0, 'and no service');
 # Checks the session's own device, which it uses without a service.
 sub own_device

@@ -99,7 +99,7 @@ sub forget_all
 #
 is((as('alice', keeping('sales', 7)))[0], '30', 'a role keeps rows');
 my $err = error_is($node, slope('sales'), '42704', q{a superuser's name is no other role's rows});
-like($err, qr/HINT:  Another role's rows are named with their owner: alice\.sales\./, 'which the hint names');
+like($err, qr/HINT:  Name the rows of another role with their owner: alice\.sales\./, 'which the hint names');
 is($node->safe_psql('postgres', slope('alice.sales')), '7', 'with their owner they are found');
 is($node->safe_psql('postgres', keeping('sales', 2) . '; ' . slope('sales')), "30\n2", 'nobody has taken the name');
 is($node->safe_psql('postgres', slope('alice.sales') . '; ' . slope('postgres.sales')), "7\n2", 'two sets of a name');
@@ -214,7 +214,7 @@ for my $reference ('', '"', '""', '"abc', '"a"b', '"a""', 'a"b', 'a.b.c', 'a.', 
 	error_is($node, slope($reference), '42602', "no name to fit to: $reference");
 }
 error_is($node, slope('Alice.sales'), '42704', 'no role of that name');
-like(error_is($node, keeping('a.b', 1), '42704', 'a dot'), qr/quoted: "a\.b"/, 'and how it is quoted');
+like(error_is($node, keeping('a.b', 1), '42704', 'a dot'), qr/dots: "a\.b"/, 'and how it is quoted');
 
 #
 # Roles that are dropped
@@ -248,7 +248,7 @@ sub many { return "SELECT sum(gpu_keep('$_[0]' || k, 'SELECT i AS y, i AS x FROM
 is((as('alice', many('a', 10)))[0], '90', 'ten sets');
 is((as('alice', many('a', 6), db => 'other'))[0], '54', 'and six in another database');
 like(state_is('alice', keeping('one more', 1), '53400', 'one more than a role may keep'),
-	qr/"alice" keeps too many sets.*DETAIL: .* 16, .*HINT: .*gpureg\.kept_sets_per_role/s, 'is said so');
+	qr/"alice" keeps too many sets.*DETAIL: .* 16 sets, .*HINT: .*gpureg\.kept_sets_per_role/s, 'is said so');
 is((as('alice', keeping('a1', 1, ', true')))[0], '30', 'one may be replaced');
 is((as('bob', many('b', 16)))[0], '144', 'another role has as many');
 is($node->safe_psql('postgres', many('p', 20)), '180', 'a superuser is not limited');
@@ -397,7 +397,7 @@ reserved_becomes('0', 'nothing is left');
 $node->safe_psql('other', keeping('sales', 1));
 as('quo"ted', keeping('"a.b"', 1));
 my $logged = slurp_file($node->logfile);
-like($logged, qr/LOG:  gpureg device service has started\n.*DETAIL:  Its device is /, 'the start of the service');
+like($logged, qr/LOG:  gpureg device service has started\n.*DETAIL:  The device is /, 'the start of the service');
 unlike($logged, qr/device service ends/, 'which has not ended yet');
 $node->safe_psql('postgres',
 	'SELECT pg_terminate_backend(service_pid) FROM gpu_devices() WHERE service_pid IS NOT NULL');
@@ -407,7 +407,7 @@ for (1 .. 100)
 	sleep 0.1;
 }
 $logged = slurp_file($node->logfile);
-like($logged, qr/LOG:  gpureg device service ends: it was told to\n/, 'its end');
+like($logged, qr/LOG:  gpureg device service ends: it was stopped\n/, 'its end');
 like($logged, qr/role "postgres", database "other": "sales" \(30 rows\)/, 'with what it kept');
 like($logged, qr/role "quo"ted", database "postgres": "a\.b" \(30 rows\)/, 'and whose that was');
 $node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_idle = 1; SELECT pg_reload_conf(); $logit");
@@ -417,7 +417,8 @@ for (1 .. 100)
 	sleep 0.1;
 }
 like(slurp_file($node->logfile),
-	qr/ends: nobody has used it for gpureg\.service_idle\n.*DETAIL:  It kept no rows/, 'a service that nobody uses');
+	qr/ends: no session has used it for gpureg\.service_idle\n.*DETAIL:  It kept no rows/,
+	'a service that nobody uses');
 survived($node, $postmaster, 'all of it');
 
 done_testing();

@@ -642,7 +642,7 @@ test_deaf_server(void)
 static void *
 end_later(void *arg)
 {
-	GrError		err = {.status = GR_DEVICE_FAILED,.detail = "it was told to"};
+	GrError		err = {.status = GR_DEVICE_FAILED,.detail = "it was stopped"};
 
 	(void) usleep(50000);
 	gr_channel_abandon(arg, &err);

@@ -30,7 +30,7 @@ gr_sink_options_valid(const GrSinkOptions *options, GrError *err)
 	if (options->stay.percent > 100)
 		return gr_fail(err, GR_INVALID, 0, "rows cannot take %u percent of the memory", options->stay.percent);
 	if (options->stays && (options->kind != GR_SINK_KEEP || options->shape.single))
-		return gr_fail(err, GR_INVALID, 0, "such rows do not stay");
+		return gr_fail(err, GR_INVALID, 0, "rows of this kind cannot be kept");
 	return (options->block_nbytes <= GR_REQUEST_NBYTES_MAX && options->expected_nbytes <= GR_REQUEST_NBYTES_MAX) ||
 		gr_fail(err, GR_INVALID, 0, "a sink of %zu bytes", options->expected_nbytes);
 }

@@ -322,7 +322,7 @@ gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err
 		memcpy(m.factor, options->steps, (size_t) options->nsteps * sizeof(GrFilterStep));
 	if (gr_derivation_valid(d, gr_derivation_nbytes(d), options->ncolumns))
 		return d;
-	(void) gr_fail(err, GR_INVALID, 0, "a column, a code or a step of the filter is none");
+	(void) gr_fail(err, GR_INVALID, 0, "a column, a code or a step of the filter is invalid");
 	return NULL;
 }
 

@@ -305,8 +305,8 @@ gr_remote_check(const GrRemoteServer *server, const GrRemoteCommand *command, co
 		return refuse(&c, "there is no such object", err);
 	c.served = &server->objects[command->object];
 	if (!is_wanted(c.served, commands[command->op].wanted))
-		return refuse(&c, "the object is another", err);
+		return refuse(&c, "the object is of another kind", err);
 	if (command->op != GR_REMOTE_SEND && !gr_bool_valid(&arguments->flag))
-		return refuse(&c, "its flag is none", err);
+		return refuse(&c, "its flag is invalid", err);
 	return commands[command->op].check == NULL || commands[command->op].check(&c, err);
 }

@@ -184,7 +184,7 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 	served->options = server->arguments.sink;
 	served->options.host = host;
 	if (served->options.stays && (server->store == NULL || server->backend->sink->derive == NULL))
-		return gr_fail(err, GR_DEVICE_FAILED, 0, "nothing stays in the device service");
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "the device service cannot keep rows");
 	if (served->options.stays)
 	{
 		/* a sink that stays must not depend on this client */
@@ -253,7 +253,7 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	if (from == 0 && !gather_sums(server, served, nsums, err))
 		return false;
 	if (served->sums == NULL || from < 0 || gram.n <= 0)
-		return gr_fail(err, GR_DEVICE_FAILED, 0, "a piece of sums that are not there");
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "a part of sums that do not exist");
 	memcpy(gram.hi, served->sums + from, (size_t) gram.n * sizeof(double));
 	memcpy(gram.lo, served->sums + nsums + from, (size_t) gram.n * sizeof(double));
 	if (from + gram.n == nsums)
@@ -371,7 +371,7 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 	int64_t		description_nbytes = server->arguments.n;
 
 	if (!served->options.stays || description_nbytes < 0 || server->channel->objects[command->object].failed != 0)
-		return gr_fail(err, GR_DEVICE_FAILED, 0, "rows that do not stay cannot be stored");
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "rows that are not to be kept cannot be stored");
 	while (served->nread < served->ncalls)
 		if (!server->backend->sink->sent(served->object, true, &served->nread, err))
 			return false;

@@ -60,7 +60,8 @@ columns_nbytes(int n)
 int
 gr_find_column(int n, const char *const *names, const char *role, const char *name)
 {
-	const char *whose = role == NULL ? "The model is made of it." : psprintf("It is named by the argument %s.", role);
+	const char *whose = role == NULL ? "The model was fitted to a column of this name." :
+		psprintf("The argument %s names this column.", role);
 	int			found = -1;
 
 	for (int k = 0; k < n; k++)
@@ -72,7 +73,7 @@ gr_find_column(int n, const char *const *names, const char *role, const char *na
 					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
 					 errmsg("query has several columns \"%s\"", name),
 					 errdetail("%s", whose),
-					 errhint("Give all but one another name, with AS.")));
+					 errhint("Rename all of them but one with AS.")));
 		found = k;
 	}
 	if (found < 0)
@@ -80,7 +81,7 @@ gr_find_column(int n, const char *const *names, const char *role, const char *na
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("query has no column \"%s\"", name),
 				 errdetail("%s", whose),
-				 errhint("Let the query return a column of this name.")));
+				 errhint("Add a column of this name to the query, or rename one with AS.")));
 	return found;
 }
 
@@ -135,10 +136,11 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 nroles + roles->nclusters == 1 ? errmsg("query must return at least one column") :
-				 errmsg("query must return at least one column beside those with a role"),
+				 errmsg("query must return a response besides the columns that other arguments name"),
 				 nroles + roles->nclusters == 1 ?
-				 errhint("The first column is the response, the others are the features.") :
-				 errhint("The first of them is the response, the others are the features.")));
+				 errhint("Select the response first and the features after it.") :
+				 errhint("Add the response to the query: the first column that no argument names. The features follow "
+						 "it.")));
 	return nroles;
 }
 
@@ -153,13 +155,14 @@ take_column(GrColumns *columns, int k, TupleDesc tupdesc, const char *const *nam
 	if (!describe_column(&columns->column[k], type, role == NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", names[from], format_type_be(type)),
+				 errmsg("column \"%s\" of the query has unsupported type %s", names[from], format_type_be(type)),
 				 role == NULL ? errdetail("Features must be numbers, booleans, arrays of them, texts or enums.") :
 				 k == 0 ? errdetail("The response must be a number or a boolean.") :
 				 errdetail("%s must be numbers.", role),
-				 role == NULL ? errhint("Cast it: to a number, or to text if it is a category.") :
+				 role == NULL ? errhint("Cast the column in the query: to a number, or to text if it is a category.") :
 				 k > 0 ? 0 :
-				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+				 errhint("Cast the value to a number, or make 0/1 columns of a category, as in (cut = "
+						 "'Ideal')::int.")));
 }
 
 GrColumns *
@@ -538,7 +541,7 @@ gr_raise_bigint(int64 value, const char *name)
 		name = "x";
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("bigint value " INT64_FORMAT " of column \"%s\" has more digits than float8", value, name),
+			 errmsg("bigint value " INT64_FORMAT " of column \"%s\" has more digits than float8 can hold", value, name),
 			 errhint("Subtract a constant in the query, as in %s %s, or cast the column to float8 to round it.",
 					 quote_identifier(name), near < 0 ? psprintf("+ " INT64_FORMAT, -near) :
 					 psprintf("- " INT64_FORMAT, near))));
@@ -588,8 +591,8 @@ open_array(const GrColumn *column, Datum value)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all arrays in column \"%s\" must have the same length", column_name(column)),
-				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width),
-				 errhint("Leave rows with arrays of other lengths out.")));
+				 errdetail("A row has %d elements, earlier rows have %d.", n, column->width),
+				 errhint("Exclude rows whose array has another length.")));
 	return array_contains_nulls(array) ? NULL : array;
 }
 

@@ -52,13 +52,14 @@ raise_level(const GrDesign *design, int k, GrString level, bool fitting)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("query returned other rows when it was run again"),
-				 errdetail("Column \"%s\" has the level \"%s\", which it hadn't before.", name, gr_show_level(level)),
-				 errhint("Store its result in a table.")));
+				 errdetail("Column \"%s\" has the level \"%s\", which no row had in the first run.", name,
+						   gr_show_level(level)),
+				 errhint("Store the result of the query in a table, and use that.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("column \"%s\" has no level \"%s\" in the model", name, gr_show_level(level)),
-			 errdetail("None of the rows that the model was fitted to had it."),
-			 errhint("Fit the model to rows that have it, or leave such rows out.")));
+			 errdetail("None of the rows that the model was fitted to had this level."),
+			 errhint("Fit the model to rows that include this level, or exclude the rows that have it.")));
 }
 
 void
@@ -116,7 +117,7 @@ raise_call(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("gpu_design_row needs a design and a value for each of its columns"),
-			 errhint("This function is for gpureg's own queries.")));
+			 errhint("Do not call this function: gpureg uses it in its own queries.")));
 }
 
 static void

@@ -37,14 +37,14 @@ describe_type(const GrFormulaError *err, TupleDesc columns, const char *const *n
 	Oid			type = TupleDescAttr(columns, err->column)->atttypid;
 
 	errcode(ERRCODE_DATATYPE_MISMATCH);
-	errmsg("column \"%s\" of the query has type %s", names[err->column], format_type_be(type));
+	errmsg("column \"%s\" of the query has unsupported type %s", names[err->column], format_type_be(type));
 	if (err->fault == GR_FORMULA_NOT_A_NUMBER)
-		errdetail("Powers are those of numbers.");
+		errdetail("poly() needs a column of numbers.");
 	else
-		errdetail("With a formula or a category, features must be numbers, booleans, texts or enums.");
+		errdetail("If there is a formula or a category, features must be numbers, booleans, texts or enums.");
 	return OidIsValid(get_element_type(getBaseType(type))) ?
-		errhint("Select its elements one by one, as %s[1].", quote_identifier(names[err->column])) :
-		errhint("Cast it: to a number, or to text if it is a category.");
+		errhint("Select its elements as separate columns, as in %s[1] AS x1.", quote_identifier(names[err->column])) :
+		errhint("Cast the column in the query: to a number, or to text if it is a category.");
 }
 
 static int
@@ -55,22 +55,25 @@ describe_word(const GrFormulaError *err, const char *text)
 		case GR_FORMULA_UNKNOWN:
 			errcode(ERRCODE_UNDEFINED_COLUMN);
 			errmsg("query has no column %s", excerpt(err, text));
-			return errhint("A formula's names are those of the query's columns, in lower case unless they are quoted.");
+			return errhint("Use names of the query's columns. Names are folded to lower case unless they are in double "
+						   "quotes.");
 		case GR_FORMULA_AMBIGUOUS:
 			errcode(ERRCODE_AMBIGUOUS_COLUMN);
 			return errmsg("query has several columns %s", excerpt(err, text));
 		case GR_FORMULA_RESPONSE_USED:
 			errcode(ERRCODE_INVALID_PARAMETER_VALUE);
-			return errmsg("formula has the response %s among the features", excerpt(err, text));
+			return errmsg("response %s also appears among the features of the formula", excerpt(err, text));
 		case GR_FORMULA_FOREIGN:
 			errcode(ERRCODE_SYNTAX_ERROR);
-			errmsg("formula cannot have \"%s\"", err->nbytes == 1 ? character(err, text) : excerpt(err, text));
-			errdetail("A formula has names, +, -, :, *, brackets, 0, 1, \".\", factor(name) and poly(name, degree).");
-			return errhint("Anything else belongs into the query: SELECT ln(x) AS lx.");
+			errmsg("\"%s\" is not supported in a formula",
+				   err->nbytes == 1 ? character(err, text) : excerpt(err, text));
+			errdetail("A formula can have column names, +, -, :, *, parentheses, powers such as (a + b)^2, 0, 1, "
+					  "\".\", factor(name) and poly(name, degree).");
+			return errhint("Compute other expressions in the query, as in SELECT ln(x) AS lx.");
 		case GR_FORMULA_BAD_NUMBER:
 			errcode(ERRCODE_SYNTAX_ERROR);
-			errmsg("formula cannot have the number %s there", excerpt(err, text));
-			return errdetail("0 and 1 stand for the intercept, by themselves in a sum.");
+			errmsg("number %s is not allowed there in a formula", excerpt(err, text));
+			return errdetail("Only 0 and 1 are allowed, as terms of their own: + 0 leaves the intercept out.");
 		case GR_FORMULA_BAD_DEGREE:
 			errcode(ERRCODE_INVALID_PARAMETER_VALUE);
 			return errmsg("degree of a polynomial must be a whole number from 1 to %d", GR_POLY_DEGREE_MAX);
@@ -90,11 +93,11 @@ describe_limit(const GrFormulaError *err)
 			return errmsg("formula is longer than %d bytes", GR_FORMULA_NBYTES_MAX);
 		case GR_FORMULA_TOO_DEEP:
 			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
-			return errmsg("brackets of the formula are nested more than %d deep", GR_FORMULA_DEPTH_MAX);
+			return errmsg("parentheses of the formula are nested more than %d deep", GR_FORMULA_DEPTH_MAX);
 		case GR_FORMULA_TOO_MANY:
 			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
 			errmsg("formula has too many terms");
-			return errdetail("A model can have at most %d.", GR_MAX_FEATURES);
+			return errdetail("A model can have at most %d features.", GR_MAX_FEATURES);
 		case GR_FORMULA_ORDER:
 			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
 			return errmsg("formula has a product of more than %d variables", GR_FORMULA_ORDER_MAX);
@@ -104,11 +107,11 @@ describe_limit(const GrFormulaError *err)
 		case GR_FORMULA_NO_RESPONSE:
 			errcode(ERRCODE_SYNTAX_ERROR);
 			errmsg("formula has no response");
-			return errhint("The response's name stands before the ~.");
+			return errhint("Write the name of the response before the ~, as in y ~ a + b.");
 		default:
 			errcode(ERRCODE_SYNTAX_ERROR);
-			errmsg("formula ends where more was expected");
-			return errhint("A formula is written as y ~ a + b.");
+			errmsg("syntax error at end of formula");
+			return errhint("Write the formula as in y ~ a + b.");
 	}
 }
 

@@ -215,7 +215,7 @@ describe_columns(FunctionCallInfo fcinfo)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("columns must be texts, enums, numbers or booleans"),
-					 errhint("This function is for gpureg's own queries.")));
+					 errhint("Do not call this function: gpureg uses it in its own queries.")));
 	}
 	fcinfo->flinfo->fn_extra = types;
 	return types;
@@ -232,9 +232,9 @@ raise_many(const LevelsState *state)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("column \"%s\" of the query has too many levels", state->column[largest].name),
-			 errdetail("Each level but the first of a factor is a term, of which a model can have at most %d.",
+			 errdetail("Each level of a factor except the first is a term, and a model can have at most %d terms.",
 					   GR_MAX_FEATURES),
-			 errhint("Group its levels in the query, or hash them with gpu_feature_hash.")));
+			 errhint("Merge levels in the query, or hash them with gpu_feature_hash().")));
 }
 
 /* Adds a level that isn't there; ERROR if there are too many. */
@@ -265,9 +265,9 @@ take_value(FunctionCallInfo fcinfo, LevelsState *state, int k, Oid type)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("column \"%s\" of the query has a level of more than %d bytes", state->column[k].name,
 						GR_LEVEL_NBYTES_MAX),
-				 errdetail("It begins with \"%s\".", gr_show_level(level)),
-				 errhint("Texts are factors, whose levels are terms. Turn it into numbers or shorter levels in the "
-						 "query.")));
+				 errdetail("The level begins with \"%s\".", gr_show_level(level)),
+				 errhint("A text column is a factor, and its levels are terms. Turn it into numbers or shorter texts "
+						 "in the query.")));
 	add_level(state, k, level);
 }
 

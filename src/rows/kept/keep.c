@@ -66,11 +66,11 @@ describe_column(GrKeepColumn *column, const char *name, Oid type)
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
-				 errdetail("Kept rows are of numbers, booleans, texts or enums."),
+				 errmsg("column \"%s\" of the query has unsupported type %s", name, format_type_be(type)),
+				 errdetail("Columns of kept rows must be numbers, booleans, texts or enums."),
 				 OidIsValid(get_element_type(column->type)) ?
-				 errhint("Select its elements one by one, as %s[1] AS x1.", quote_identifier(name)) :
-				 errhint("Cast it: to a number, or to text if it is a category.")));
+				 errhint("Select its elements as separate columns, as in %s[1] AS x1.", quote_identifier(name)) :
+				 errhint("Cast the column in the query: to a number, or to text if it is a category.")));
 	column->column.name = name;
 }
 
@@ -97,7 +97,7 @@ check_names(const GrQuery *query)
 				ereport(ERROR,
 						(errcode(ERRCODE_DUPLICATE_COLUMN),
 						 errmsg("query has several columns \"%s\"", query->names[k]),
-						 errhint("Columns of kept rows are told by their names: give them different ones.")));
+						 errhint("Rename all of them but one with AS: fits to kept rows find columns by name.")));
 }
 
 static GrKeepColumns *
@@ -110,7 +110,7 @@ describe_columns(const GrQuery *query)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("query must return at least two columns"),
-				 errhint("A fit to kept rows has a response and a feature among them.")));
+				 errhint("Select at least a response and a feature.")));
 	check_names(query);
 	for (int k = 0; k < n; k++)
 		types[k] = TupleDescAttr(query->columns, k)->atttypid;
@@ -129,23 +129,24 @@ check_level(const GrKeepColumns *columns, int k, GrString level)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("column \"%s\" of the query has a level of more than %d bytes", columns->names[k],
 						GR_LEVEL_NBYTES_MAX),
-				 errdetail("It begins with \"%s\".", gr_show_level(level)),
-				 errhint("Texts are factors, whose levels are terms. Turn it into numbers or shorter levels in the "
-						 "query.")));
+				 errdetail("The level begins with \"%s\".", gr_show_level(level)),
+				 errhint("A text column is a factor, and its levels are terms. Turn it into numbers or shorter texts "
+						 "in the query.")));
 	if (columns->levels_nbytes > (Size) GR_KEEP_LEVELS_MB << 20)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("column \"%s\" of the query has levels that take too much memory", columns->names[k]),
-				 errdetail("The levels of all columns of kept rows may take %d MB.", GR_KEEP_LEVELS_MB),
-				 errhint("Leave columns of long texts out, or turn them into numbers or shorter levels in the "
+				 errdetail("The levels of all columns of kept rows may take at most %d MB together.",
+						   GR_KEEP_LEVELS_MB),
+				 errhint("Leave out columns with long texts, or turn them into numbers or shorter texts in the "
 						 "query.")));
 	if (columns->column[k].levels.n > GR_MAX_FEATURES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("column \"%s\" of the query has too many levels", columns->names[k]),
-				 errdetail("Each level but the first of a factor is a term, of which a model can have at most %d.",
+				 errdetail("Each level of a factor except the first is a term, and a model can have at most %d terms.",
 						   GR_MAX_FEATURES),
-				 errhint("Leave the column out, or group its levels in the query.")));
+				 errhint("Leave the column out, or merge its levels in the query.")));
 }
 
 /* Room for twice as many numbers as there are, whenever these are a power of two */
@@ -419,10 +420,10 @@ check_codes(const GrKeepColumn *column, const char *name)
 		if (coded[k - 1].code == coded[k].code)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("two levels of column \"%s\" of the query cannot be told apart", name),
-					 errdetail("\"%s\" and \"%s\" have the same hash.", gr_show_level(coded[k - 1].level),
+					 errmsg("two levels of column \"%s\" of the query have the same hash", name),
+					 errdetail("The levels are \"%s\" and \"%s\".", gr_show_level(coded[k - 1].level),
 							   gr_show_level(coded[k].level)),
-					 errhint("Call one of them something else in the query.")));
+					 errhint("Rename one of the two levels in the query, as with CASE.")));
 }
 
 /* A factor's levels in their order, and the numbers that stand for them */

@@ -62,7 +62,7 @@ raise_ring(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("there is no such ring"),
-			 errhint("This function is for gpureg's own queries.")));
+			 errhint("Do not call this function: gpureg uses it in its own queries.")));
 }
 
 /*
@@ -200,7 +200,7 @@ append_bytes(MemoryContext context, const bytea *first, const void *more, int nb
 	if ((Size) nfirst + nbytes > MaxAllocSize - VARHDRSZ)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the levels of the query's columns are too large")));
+				 errmsg("the levels of the query's columns take too much memory")));
 	both = MemoryContextAlloc(context, VARHDRSZ + nfirst + nbytes);
 	SET_VARSIZE(both, VARHDRSZ + nfirst + nbytes);
 	if (nfirst > 0)

@@ -216,7 +216,7 @@ check_settings(const char *text, const GrFilterStep *steps, int nsteps)
 	if (setting != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("this filter cannot be read while %s", setting)));
+				 errmsg("this filter cannot be used while %s", setting)));
 }
 
 static int
@@ -249,9 +249,9 @@ raise_filter(const char *text, GrFilterFault fault, const GrError *err)
 			(errcode(filter_errcode(fault)),
 			 errmsg("%s", err->detail),
 			 fault == GR_FILTER_ROUNDED ?
-			 errhint("Make the comparison a column of the query that gpu_keep() keeps, or keep the column as double "
+			 errhint("Select the comparison as a column in the query of gpu_keep(), or keep the column as double "
 					 "precision.") :
-			 errhint("A filter compares kept columns with constants, as in x1 > 3 AND g IN ('a', 'b')."),
+			 errhint("Compare kept columns with constants, as in x1 > 3 AND g IN ('a', 'b')."),
 			 placed ? internalerrposition(pg_mbstrlen_with_len(text, (int) err->where) + 1) : 0,
 			 placed ? internalerrquery(text) : 0));
 }
@@ -287,8 +287,8 @@ gr_raise_lent(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("kept rows cannot be used within a query whose rows are on their way to a device"),
-			 errhint("Make the inner fit a statement of its own.")));
+			 errmsg("kept rows cannot be used inside a query whose rows another fit is reading"),
+			 errhint("Run the inner fit as a statement of its own.")));
 }
 
 GrRemoteClient *
@@ -319,8 +319,8 @@ gr_raise_kept_gone(const char *kept)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("kept rows \"%s\" have gone", kept),
-			 errhint("Keep them again, with gpu_keep.")));
+			 errmsg("kept rows \"%s\" no longer exist", kept),
+			 errhint("Keep them again with gpu_keep().")));
 }
 
 GrKeptReader *

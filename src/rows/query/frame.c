@@ -276,15 +276,15 @@ read_levels(Making *m, const int *factors, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many factors: %d", n),
-				 errdetail("At most %d columns of a query can be factors.", COLUMN_ARGUMENTS_MAX),
-				 errhint("Leave columns out.")));
+				 errdetail("A query can have at most %d columns that are factors.", COLUMN_ARGUMENTS_MAX),
+				 errhint("Leave some of the factors out.")));
 	value = gr_run_for_value(plan_levels(m, factors, n), NULL, &isnull);
 	/* without a complete row, the fit says so */
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
 				 errmsg("query returned no complete row"),
-				 errhint("A row takes part when none of its columns is NULL.")));
+				 errhint("Look for columns that are always NULL: rows with a NULL in any column are skipped.")));
 	take_levels(m, factors, n, value);
 }
 
@@ -320,10 +320,10 @@ find_levels(Making *m)
 		if (m->levels[factors[i]].n == 1)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("column \"%s\" of the query is a factor of one level", m->columns[factors[i]].name),
-					 errdetail("It is \"%s\" in every complete row.",
+					 errmsg("column \"%s\" of the query is a factor with only one level", m->columns[factors[i]].name),
+					 errdetail("The column is \"%s\" in every complete row.",
 							   gr_show_level(m->levels[factors[i]].level[0])),
-					 errhint("Leave it out: the intercept stands for it.")));
+					 errhint("Leave the column out: the intercept already represents it.")));
 }
 
 /*
@@ -345,8 +345,9 @@ check_nfeatures(const Making *m)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("too many features: %.0f", nfeatures),
-			 m->levels[largest].n == 0 ? errdetail("A model can have at most %d.", GR_MAX_FEATURES) :
-			 errdetail("A model can have at most %d. The factor of most levels is column \"%s\", which has %d.",
+			 m->levels[largest].n == 0 ? errdetail("A model can have at most %d features.", GR_MAX_FEATURES) :
+			 errdetail("A model can have at most %d features. The factor with the most levels is column \"%s\", which "
+					   "has %d.",
 					   GR_MAX_FEATURES, m->columns[largest].name, m->levels[largest].n),
 			 errhint("Leave columns out, or merge levels of a factor in the query.")));
 }

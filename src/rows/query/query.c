@@ -261,8 +261,8 @@ parse_statement(const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("query must be one statement"),
-				 errdetail("It has %d.", list_length(statements)),
-				 errhint("Leave out all but one SELECT.")));
+				 errdetail("The query has %d statements.", list_length(statements)),
+				 errhint("Pass a single SELECT.")));
 	return linitial_node(RawStmt, statements);
 }
 
@@ -277,13 +277,13 @@ check_statement(List *queries)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must be a SELECT"),
 				 errdetail("Only statements that return rows and change nothing can be used."),
-				 errhint("Write it as SELECT ... FROM ..., or as a WITH that ends in one.")));
+				 errhint("Write the query as SELECT ... FROM ..., or as a WITH that ends in such a SELECT.")));
 	if (query->hasModifyingCTE || locks_rows((Node *) query, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must not write or lock rows"),
-				 errdetail("It has a data-modifying WITH or a FOR UPDATE or SHARE clause."),
-				 errhint("Write or lock rows in a statement of their own.")));
+				 errdetail("The query has a data-modifying WITH or a FOR UPDATE or FOR SHARE clause."),
+				 errhint("Write or lock the rows in a separate statement.")));
 	return query;
 }
 
@@ -673,7 +673,7 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 	receiver->pub.mydest = DestNone;
 	check_role(plan);
 	if (!CommandIsReadOnly(plan->stmt))
-		elog(ERROR, "query was planned as one that writes");
+		elog(ERROR, "query was planned as a query that writes");
 	if (plan->by_spi)
 	{
 		Assert(params == NULL);

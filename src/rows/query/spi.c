@@ -16,8 +16,9 @@ gr_spi_check(const GrSpiRun *run)
 	if (list_length(queries) != 1 || !equal(linitial(queries), run->tree))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("query means something else than when it was analysed"),
-				 errdetail("What its names stand for was changed while it was being planned or run."),
+				 errmsg("query refers to other objects than when it was analysed"),
+				 errdetail("A table, function or type that the query names was changed while the query was being "
+						   "planned or run."),
 				 errhint("Run the statement again.")));
 }
 

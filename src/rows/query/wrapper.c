@@ -45,7 +45,7 @@ check_member(Oid sibling, Oid class, Oid object, const char *name)
 	if (!is_member(sibling, class, object))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("extension \"gpureg\" has no %s beside function %s", name, get_func_name(sibling)),
+				 errmsg("extension \"gpureg\" lacks %s, which function %s needs", name, get_func_name(sibling)),
 				 errhint("Run ALTER EXTENSION gpureg UPDATE, or drop the extension and create it again.")));
 }
 
@@ -157,7 +157,7 @@ gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type)
 		ereport(ERROR,
 				(errcode(ERRCODE_CANNOT_COERCE),
 				 errmsg("cannot cast type %s to %s", format_type_be(from), format_type_be(type)),
-				 errhint("Cast the column in the query to a type that can be.")));
+				 errhint("Cast the column in the query to a type that has such a cast.")));
 	return (Expr *) cast;
 }
 
@@ -236,9 +236,9 @@ gr_check_groupable(Oid type, const char *name)
 	if (!find_grouping(&group, type))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errmsg("column \"%s\" of the query has unsupported type %s", name, format_type_be(type)),
 				 errdetail("Rows cannot be grouped by a value of this type."),
-				 errhint("Cast it, to text for example.")));
+				 errhint("Cast the column in the query, for example to text.")));
 }
 
 void

@@ -271,7 +271,7 @@ gr_ring_attach(const GrRingTicket *ticket, MemoryContext owner)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there is no such ring"),
-				 errhint("This function is for gpureg's own queries.")));
+				 errhint("Do not call this function: gpureg uses it in its own queries.")));
 	return ring;
 }
 
@@ -290,7 +290,7 @@ gr_ring_join(GrRing *ring)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("the ring has all the producers that it was made for"),
-				 errhint("This function is for gpureg's own queries.")));
+				 errhint("Do not call this function: gpureg uses it in its own queries.")));
 	pg_atomic_write_u32(&gr_ring_producers(ring)[n], (uint32) MyProcPid);
 	return (int) (n * ring->nhome % ring->nblocks);
 }

@@ -62,7 +62,7 @@ check_columns(GrProducer *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("the ring is for other columns"),
-				 errhint("This function is for gpureg's own queries.")));
+				 errhint("Do not call this function: gpureg uses it in its own queries.")));
 }
 
 /* The ring that the argument is a ticket to; ERROR if it is none. */
@@ -75,7 +75,7 @@ find_ring(FunctionCallInfo fcinfo, GrProducer *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there is no such ring"),
-				 errhint("This function is for gpureg's own queries.")));
+				 errhint("Do not call this function: gpureg uses it in its own queries.")));
 	memcpy(&p->ticket, VARDATA_ANY(ticket), sizeof(GrRingTicket));
 	p->ring = gr_ring_attach(&p->ticket, fcinfo->flinfo->fn_mcxt);
 	p->epoch = gr_ring_epoch;

@@ -53,9 +53,9 @@ gr_check_boot_key(Oid type, const char *name)
 	if (!has_keys(getBaseType(type)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errmsg("column \"%s\" of the query has unsupported type %s", name, format_type_be(type)),
 				 errdetail("Keys must be integers, numerics, booleans, texts, dates, timestamps or uuids."),
-				 errhint("Cast it, to text for example.")));
+				 errhint("Cast the column in the query, for example to text.")));
 }
 
 void
@@ -66,9 +66,9 @@ gr_check_fold(Oid type, const char *name)
 	if (base != INT2OID && base != INT4OID && base != INT8OID && base != BOOLOID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errmsg("column \"%s\" of the query has unsupported type %s", name, format_type_be(type)),
 				 errdetail("Folds must be integers or booleans."),
-				 errhint("Number them, or have them drawn by a key.")));
+				 errhint("Cast the column to integer, or leave fold out to have folds drawn.")));
 }
 
 static int64
@@ -172,8 +172,8 @@ gr_boot_key_type(FunctionCallInfo fcinfo, int argument)
 	if (!has_keys(type))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("values of type %s have no keys", format_type_be(given)),
-				 errhint("Cast them, to text for example.")));
+				 errmsg("values of type %s cannot be used as keys", format_type_be(given)),
+				 errhint("Cast them, for example to text.")));
 	return type;
 }
 
@@ -241,7 +241,7 @@ gr_cluster_key(PG_FUNCTION_ARGS)
 		if (!OidIsValid(given) || !gr_has_cluster_keys(given))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("values of type %s have no keys of clusters", format_type_be(given))));
+					 errmsg("values of type %s cannot be used as clusters", format_type_be(given))));
 		type = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
 		*type = getBaseType(given);
 	}

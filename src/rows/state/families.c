@@ -46,7 +46,7 @@ gr_read_family(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown family \"%s\"", name),
-				 errhint("Families are %s.", list_names(nth_family, 2 * GR_NFAMILIES))));
+				 errhint("Use one of these families: %s.", list_names(nth_family, 2 * GR_NFAMILIES))));
 	named.distribution.link = gr_family_link(named.distribution.family);
 	return named;
 }
@@ -58,12 +58,13 @@ gr_read_link(const char *name, GrDistribution *distribution)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown link \"%s\"", name),
-				 errhint("Links are %s.", list_names(nth_link, GR_NLINKS))));
+				 errhint("Use one of these links: %s.", list_names(nth_link, GR_NLINKS))));
 	if (!gr_family_has_link(distribution->family, distribution->link))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the %s family has no link \"%s\"", gr_family_name(distribution->family, false), name),
-				 errhint("Its default is %s.", gr_link_name(gr_family_link(distribution->family)))));
+				 errhint("The default link of this family is %s.",
+						 gr_link_name(gr_family_link(distribution->family)))));
 }
 
 double
@@ -109,6 +110,6 @@ gr_read_family_and_theta(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the negative binomial family needs theta"),
-				 errhint("Give it behind the name: 'negative binomial(1.5)'.")));
+				 errhint("Write theta in parentheses after the name, as in 'negative binomial(1.5)'.")));
 	return named;
 }

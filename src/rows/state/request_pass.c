@@ -96,7 +96,7 @@ raise_request(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("gpu_request_pass needs a request for as many features as there are, and their widths"),
-			 errhint("It is for the use of gpureg's own queries.")));
+			 errhint("Do not call this function: gpureg uses it in its own queries.")));
 }
 
 Datum
@@ -112,8 +112,8 @@ gr_request_datum(const GrRequest *request, GrWeighting weighting, const GrBasis 
 	if (nbytes > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a request over %d features is too large for a value", request->shape.nfeatures),
-				 errhint("Raise gpureg.ring_size, so that the rows are kept.")));
+				 errmsg("the sums over %d features are too large for one value", request->shape.nfeatures),
+				 errhint("Raise gpureg.ring_size, so that the rows stay in memory.")));
 	SET_VARSIZE(asked, nbytes);
 	asked->version = ASKED_VERSION;
 	asked->weighting = (int8) weighting;

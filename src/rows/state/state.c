@@ -58,10 +58,11 @@ gr_state_create_like(const GrState *head, int capacity)
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a %s of %d features is too large for a value", gr_state_kinds[head->type].type,
+				 errmsg("a %s of %d features is too large for one value", gr_state_kinds[head->type].type,
 						head->nfeatures),
 				 head->type == GR_STEP ?
-				 errhint("Use gpu_logreg_fit with solver => 'lbfgs', which needs no matrix of them.") : 0));
+				 errhint("Use gpu_logreg_fit with solver => 'lbfgs', which needs no matrix of features by "
+						 "features.") : 0));
 	state = palloc0(size);
 	memcpy(state, head, offsetof(GrState, data));
 	SET_VARSIZE(state, size);
@@ -244,7 +245,7 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("beta times x is out of range for float8"),
-				 errhint("Begin at another beta, such as '{}', or rescale the features.")));
+				 errhint("Start from another beta, such as '{}', or rescale the features.")));
 	else
 		gr_fail(&err, GR_OUT_OF_RANGE, gr_column_of_row(weighted ? GR_ROWS_PASS : GR_ROWS_ENTRIES, column + 1),
 				"%s", "");
@@ -653,8 +654,9 @@ check_same_names(GrState *a, GrState *b)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("cannot combine states whose columns have different names"),
-					 errdetail("Column %d is \"%s\" in one and \"%s\" in the other.", k, name, other),
-					 errhint("Sum up the same columns in each, or give them the same names with gpu_ols_named.")));
+					 errdetail("Column %d is \"%s\" in one state and \"%s\" in the other.", k, name, other),
+					 errhint("Aggregate the same columns into each state, or give them the same names with "
+							 "gpu_ols_named().")));
 		name += strlen(name) + 1;
 		other += strlen(other) + 1;
 		gr_poll_loop(k);
@@ -671,16 +673,16 @@ check_same_request(GrState *a, GrState *b)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
-				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
+				 errdetail("One state has %d features, the other has %d.", Min(a->nfeatures, b->nfeatures),
 						   Max(a->nfeatures, b->nfeatures)),
-				 errhint("Sum up the same columns in each.")));
+				 errhint("Aggregate the same columns into each state.")));
 	check_same_names(a, b);
 	if (!same_family(a, b))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps of different families or links"),
-				 errdetail("One is of %s, the other of %s.", family_of(a), family_of(b)),
-				 errhint("Sum up all of them with the same family and link.")));
+				 errdetail("One step is of %s, the other of %s.", family_of(a), family_of(b)),
+				 errhint("Aggregate all of them with the same family and link.")));
 	if (a->type == GR_STEP &&
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
 		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
@@ -689,7 +691,7 @@ check_same_request(GrState *a, GrState *b)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps that were taken at different beta"),
-				 errhint("Sum up all of them at the same beta.")));
+				 errhint("Aggregate all of them at the same beta.")));
 }
 
 static void

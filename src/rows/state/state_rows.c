@@ -149,9 +149,9 @@ first_state(const GrState *before, GrStateType type, const GrNamedFamily *family
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("beta has the wrong number of elements"),
-				 errdetail("It has %d, and x has %d.", n, p),
-				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
-						 "intercept, or '{}' to begin.")));
+				 errdetail("beta has %d elements, and x has %d.", n, p),
+				 errhint("Pass the intercept and one coefficient per feature, only the coefficients for a model "
+						 "without intercept, or '{}' for the first step.")));
 	state = family == NULL ? gr_state_create(type, p, first_capacity(type, p)) :
 		gr_state_create_step(family->distribution, family->quasi, p, first_capacity(type, p));
 	state->intercept = first == 0;
@@ -164,8 +164,8 @@ first_state(const GrState *before, GrStateType type, const GrNamedFamily *family
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("beta has a value that is NaN or infinite"),
-					 errhint("Begin at '{}', and go on with the coefficients of gpu_logreg_solve or "
-							 "gpu_glm_solve.")));
+					 errhint("Pass '{}' for the first step, and then the coefficients that gpu_logreg_solve or "
+							 "gpu_glm_solve returned.")));
 		else
 			gr_state_beta(state)[k + first] = *at++;
 	}
@@ -211,7 +211,7 @@ beta_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("beta must not be NULL"),
-				 errhint("Begin with '{}'.")));
+				 errhint("Pass '{}' for the first step.")));
 	return PG_GETARG_ARRAYTYPE_P(argno);
 }
 
@@ -222,7 +222,7 @@ raise_other_aggregate(const char *name)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("not a state of %s", name)));
+			 errmsg("argument is not a state of %s", name)));
 }
 
 /*
@@ -450,7 +450,7 @@ family_state(GrState *state, const GrNamedFamily *family, ArrayType *beta, int p
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("family and link must be the same for all rows"),
-				 errhint("Pass constants.")));
+				 errhint("Pass constants for these arguments.")));
 	gr_check_same_width(state->nfeatures, p);
 	check_same_beta(state, beta);
 	if (ARR_NDIM(beta) == 0 && !is_at_zero(state, 0))
@@ -535,7 +535,7 @@ raise_request(GrStateType type)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s needs a request for as many features as there are", gr_state_kinds[type].pass),
-			 errhint("It is for the use of %s.", gr_state_kinds[type].fit)));
+			 errhint("Do not call this function: %s uses it in its own queries.", gr_state_kinds[type].fit)));
 }
 
 /* What is asked of the rows */
@@ -558,7 +558,7 @@ gr_pass_columns(FunctionCallInfo fcinfo, GrStateType type)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s needs a width for each column", gr_state_kinds[type].pass),
-				 errhint("It is for the use of %s.", gr_state_kinds[type].fit)));
+				 errhint("Do not call this function: %s uses it in its own queries.", gr_state_kinds[type].fit)));
 	if (columns->nfeatures >= 0)
 	{
 		if (columns->n > gr_nroles(columns))

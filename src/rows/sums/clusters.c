@@ -35,15 +35,16 @@ gr_clusters_check(const GrIngest *ingest)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the query of a fit with clusters must give the same rows when it is run again"),
-				 ingest->remote ? errdetail("It reads a custom scan, whose rows may change.") :
-				 errdetail("It calls volatile functions, samples, or depends on the order of its rows."),
-				 errhint("Store its result in a table.")));
+				 ingest->remote ? errdetail("The query reads a custom scan, whose rows may change.") :
+				 errdetail("The query calls volatile functions, uses TABLESAMPLE, or depends on the order of its "
+						   "rows."),
+				 errhint("Store the result of the query in a table, and use that.")));
 	if (!gr_fits_aggregate(&keyless, NPARAMS))
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_ARGUMENTS),
 				 errmsg("the query of a fit with clusters has too many columns"),
-				 errdetail("It has %d columns that cannot be put together into arrays.", keyless.arguments->n),
-				 errhint("Concatenate its arrays.")));
+				 errdetail("The query has %d columns that cannot be combined into arrays.", keyless.arguments->n),
+				 errhint("Concatenate the array columns of the query with ||.")));
 	for (int k = 0; k < ingest->nclusters; k++)
 		gr_check_groupable(gr_cluster_type(ingest, k), gr_cluster_name(ingest, k));
 }
@@ -54,9 +55,9 @@ gr_clusters_check_met(const GrGlmFit *fit, const char *name)
 	if (fit->nclusters_met < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("covariances of clusters need at least two clusters"),
-				 errdetail("Column \"%s\" is the same in every row that takes part.", name),
-				 errhint("Name a column that differs among the rows.")));
+				 errmsg("cluster-robust covariances need at least two clusters"),
+				 errdetail("Column \"%s\" has the same value in every row used.", name),
+				 errhint("Name a column that has different values among these rows.")));
 }
 
 /* One group, whose rows may all be left out */
@@ -88,9 +89,9 @@ check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nr
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("query returned other rows when it was run again"),
-				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", nrows,
+				 errdetail("The query returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", nrows,
 						   receiver->nrows),
-				 errhint("Store its result in a table.")));
+				 errhint("Store the result of the query in a table, and use that.")));
 	gr_clusters_check_met(receiver->fit, gr_cluster_name(ingest, Min(receiver->fit->way, ingest->nclusters - 1)));
 }
 

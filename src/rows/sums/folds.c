@@ -67,7 +67,7 @@ gr_raise_many_folds(int most)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("there are more than %d folds", most),
-			 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+			 errhint("Name a fold column that has fewer values, or leave fold out to have folds drawn.")));
 }
 
 static void
@@ -158,10 +158,10 @@ gr_fold_rows(GrJob *job, int nfolds, const char *const *names)
 	if (rows->n < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cross-validation needs two folds or more, got %d", rows->n),
-				 nfolds > 0 ? errdetail("All rows have keys of one fold.") :
-				 errdetail("The fold is the same in every row that takes part."),
-				 errhint("Name a column that differs among the rows.")));
+				 errmsg("cross-validation needs at least two folds, got %d", rows->n),
+				 nfolds > 0 ? errdetail("The keys of all rows were drawn into one fold.") :
+				 errdetail("The fold is the same in every row used."),
+				 errhint("Name a column that has different values among these rows.")));
 	return rows;
 }
 

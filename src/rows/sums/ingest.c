@@ -758,6 +758,6 @@ gr_raise_no_rows(int64 nskipped)
 	ereport(ERROR,
 			(errcode(ERRCODE_NO_DATA_FOUND),
 			 errmsg("query returned no complete row"),
-			 nskipped > 0 ? errdetail(INT64_FORMAT " rows were left out for a NULL.", nskipped) : 0,
-			 errhint("A row takes part when none of its columns is NULL.")));
+			 nskipped > 0 ? errdetail(INT64_FORMAT " rows were skipped because of a NULL.", nskipped) : 0,
+			 errhint("Look for columns that are always NULL: rows with a NULL in any column are skipped.")));
 }

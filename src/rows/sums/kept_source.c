@@ -50,10 +50,10 @@ raise_none(const GrDeriveCounts *counts)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NO_DATA_FOUND),
-			 errmsg("no kept row takes part"),
-			 errdetail(INT64_FORMAT " rows were left out by the filter, and " INT64_FORMAT " for a NULL.",
+			 errmsg("no kept row is left to use"),
+			 errdetail(INT64_FORMAT " rows were excluded by the filter, and " INT64_FORMAT " because of a NULL.",
 					   (int64) counts->nfiltered, (int64) counts->nskipped),
-			 errhint("Widen the filter, or see which columns have NULLs.")));
+			 errhint("Relax the filter, or leave out columns that are often NULL.")));
 }
 
 static Oid
@@ -78,9 +78,9 @@ check_key(const GrKeptColumn *column)
 	if (!column->keys)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("kept column \"%s\" has no keys", column->name),
+				 errmsg("kept column \"%s\" cannot be used as a key", column->name),
 				 errdetail("Kept keys and clusters must be integers of at most 2^53, booleans, texts or enums."),
-				 errhint("Keep it as texts, if it has no more than %d values.", GR_MAX_FEATURES)));
+				 errhint("Keep the column as text, which allows up to %d different values.", GR_MAX_FEATURES)));
 }
 
 /*
@@ -152,8 +152,9 @@ add_step(Reading *r, GrFilterStep step, const char *beside)
 	if (r->nsteps + 2 > GR_FILTER_STEPS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter has too many comparisons beside %s", beside),
-				 errhint("Use fewer comparisons, or keep the rows of a query with this WHERE clause.")));
+				 errmsg("filter has too many comparisons for a fit with %s", beside),
+				 errhint("Use fewer comparisons, or keep only these rows: put the filter into the WHERE clause of the "
+						 "query of gpu_keep().")));
 	r->steps[r->nsteps++] = step;
 	if (!first)
 		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
@@ -276,8 +277,9 @@ has_level(Reading *r, GrDeriveOptions *options, int k, double code, const char *
 	if (options->nsteps > GR_FILTER_STEPS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter has too many comparisons beside factors"),
-				 errhint("Use fewer comparisons, or keep the rows of a query with this WHERE clause.")));
+				 errmsg("filter has too many comparisons for a fit with factors"),
+				 errhint("Use fewer comparisons, or keep only these rows: put the filter into the WHERE clause of the "
+						 "query of gpu_keep().")));
 	counts = count_rows(r, make_derivation(options), names);
 	return counts.nrows + counts.nweightless > 0;
 }
@@ -297,9 +299,10 @@ check_can_be_factor(const GrKeptColumn *column)
 	if (column->kind == GR_KEPT_NUMBER)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("kept numbers cannot be a factor"),
+				 errmsg("kept numbers cannot be used as a factor"),
 				 errdetail("Column \"%s\" was kept as numbers.", column->name),
-				 errhint("Keep it as texts: %s::text.", quote_identifier(column->name))));
+				 errhint("Keep the column as text: select %s::text in the query of gpu_keep().",
+						 quote_identifier(column->name))));
 }
 
 /* The levels that a column has in any row */
@@ -412,8 +415,8 @@ check_digits(const GrKeptColumn *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("kept column \"%s\" has bigint values beyond 2^53, which were rounded", column->name),
-				 errhint("Keep the rows with a constant subtracted from it, or cast it to float8 in the query of "
-						 "gpu_keep.")));
+				 errhint("Subtract a constant from the column in the query of gpu_keep(), or cast it to float8 there "
+						 "to accept the rounding.")));
 }
 
 /* check_digits() of all columns that the derivation of these options reads numbers of */
@@ -535,7 +538,7 @@ check_request(const Reading *r)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the quasibinomial family needs weights for kept rows"),
-				 errhint("Keep a column of ones, and name it as weights.")));
+				 errhint("Keep a column of ones, and pass its name as weights.")));
 }
 
 /* Has the service make the rows, at most nrows_max of them. */
@@ -553,7 +556,7 @@ derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, int6
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a fit to rows kept on a GPU must have a feature"),
-				 errhint("Fit the model to a query instead.")));
+				 errhint("Pass a query instead of kept rows.")));
 	job = gr_job_derive(&options, r->set.entry.id, d, nrows_max, counts);
 	if (job == NULL)
 		gr_raise_kept_gone(r->rows->kept);

@@ -78,7 +78,7 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
  */
 
 /* Why it is the CPU that rows which have come from elsewhere go to */
-#define PULLED_REASON "gpureg.device is auto, and nobody knows how many rows a custom scan gives"
+#define PULLED_REASON "gpureg.device is auto, and the number of rows of a custom scan is unknown"
 #define PUSHED_REASON "the sums were made where a custom scan has its rows"
 
 /*
@@ -289,13 +289,14 @@ gr_check_foldable(const GrIngest *ingest)
 	if (ingest->remote)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("folds cannot be made of a query that reads a custom scan"),
-				 errhint("Make a state of each with gpu_ols_stats_agg and GROUP BY, and use gpu_enet_cv_agg.")));
+				 errmsg("folds cannot be drawn from a query that reads a custom scan"),
+				 errhint("Aggregate one state per fold with gpu_ols_stats_agg and GROUP BY, and pass the states to "
+						 "gpu_enet_cv_agg.")));
 	if (!gr_ingest_tells_widths(ingest) || !gr_fits_aggregate(ingest, 3))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("folds cannot be made of a query with several arrays whose widths only its rows tell"),
-				 errhint("Concatenate its arrays.")));
+				 errmsg("folds cannot be drawn from a query with several array columns of unknown length"),
+				 errhint("Concatenate the array columns of the query with ||.")));
 	if (ingest->clustered != NULL && (!ingest->columns->key || ingest->keyed_clusters))
 		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
 }
@@ -407,8 +408,8 @@ plan_keyed(GrRowSource *source, const GrIngest *ingest)
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_ARGUMENTS),
 				 errmsg("the query of a bootstrap has too many columns"),
-				 errdetail("It has %d columns that cannot be put together into arrays.", ingest->arguments->n),
-				 errhint("Concatenate its arrays.")));
+				 errdetail("The query has %d columns that cannot be combined into arrays.", ingest->arguments->n),
+				 errhint("Concatenate the array columns of the query with ||.")));
 	return nworkers;
 }
 
@@ -547,10 +548,11 @@ check_same_rows(GrRowSource *source, int64 nrows)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("query returned other rows when it was run again"),
-				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows,
-						   nrows),
-				 source->remote ? errhint("Store its result in a table.") :
-				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
+				 errdetail("The query returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".",
+						   source->nrows, nrows),
+				 source->remote ? errhint("Store the result of the query in a table, and use that.") :
+				 errhint("Store the result of the query in a table and use that, or raise gpureg.ring_size so that the "
+						 "rows stay in memory.")));
 }
 
 /* Makes a pass where a remote query has its rows. */
@@ -566,8 +568,8 @@ sum_remote(GrRowSource *source, const GrRequest *request)
 	if (!gr_request_is_pass(request))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s cannot be made where a custom scan has its rows", gr_request_name(request)),
-				 errhint("Store the query's result in a table.")));
+				 errmsg("%s cannot be computed over a query that reads a custom scan", gr_request_name(request)),
+				 errhint("Store the result of the query in a table, and use that.")));
 	plan = gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass",
 							  gr_request_state(request, source->rules, source->basis), type);
 	result = gr_run_for_value(plan, NULL, &isnull);

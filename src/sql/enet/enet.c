@@ -55,7 +55,7 @@ check_lambda(double lambda)
 	if (!(lambda >= 0 && isfinite(lambda)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("lambda must be a number of 0 or more, got %g", lambda)));
+				 errmsg("lambda must be at least 0, got %g", lambda)));
 }
 
 static void
@@ -89,7 +89,7 @@ read_penalty(ArrayType *array, GrEnet *net)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("penalty factors must be 0 or more, got %g", net->penalty[k]),
-					 errhint("0 leaves a feature unpenalised, infinity leaves it out.")));
+					 errhint("Use 0 for a feature without a penalty, and infinity to leave a feature out.")));
 		if (isfinite(net->penalty[k]))
 			most = Max(most, net->penalty[k]);
 		gr_poll_loop(k);
@@ -97,7 +97,7 @@ read_penalty(ArrayType *array, GrEnet *net)
 	if (most == 0 || most > 1e100)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 most == 0 ? errmsg("a penalty factor must be more than 0, and finite") :
+				 most == 0 ? errmsg("at least one penalty factor must be greater than 0 and finite") :
 				 errmsg("penalty factors must be at most 1e100, got %g", most)));
 }
 
@@ -175,7 +175,7 @@ gr_enet_arguments(FunctionCallInfo fcinfo, const GrEnetPlaces *places, GrEnet *n
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("alpha must be between 0 and 1, got %g", net->alpha),
-				 errhint("1 is the lasso, 0 is ridge regression.")));
+				 errhint("Use 1 for the lasso, 0 for ridge regression, or a value between them.")));
 	if (net->nlambda < 1 || net->nlambda > GR_ENET_MAX_LAMBDAS)
 		raise_nlambda(net->nlambda);
 	if (given(fcinfo, places->lambda, true, &ok))
@@ -219,7 +219,7 @@ check_length(const char *name, int n, int nfeatures)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must have an element for each feature", name),
-				 errdetail("It has %d, and there are %d features.", n, nfeatures)));
+				 errdetail("%s has length %d, and there are %d features.", name, n, nfeatures)));
 }
 
 void *
@@ -257,7 +257,8 @@ gr_enet_check_usable(int nusable, int nfeatures)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("an elastic net needs a feature that varies"),
-				 nfeatures == 0 ? 0 : errdetail("All are constant, or left out by an infinite penalty factor.")));
+				 nfeatures == 0 ? 0 :
+				 errdetail("All features are constant, or left out by an infinite penalty factor.")));
 }
 
 void

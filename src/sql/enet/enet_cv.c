@@ -167,8 +167,9 @@ gr_folds_check(int n)
 	if (n < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cross-validation needs two folds or more, got %d", n),
-				 errhint("Each fold needs rows, or a state of its own, for instance of a number modulo 10.")));
+				 errmsg("cross-validation needs at least two folds, got %d", n),
+				 errhint("Use folds that have rows. For gpu_enet_cv_agg, aggregate one state per fold, as with GROUP "
+						 "BY id %% 10.")));
 }
 
 void

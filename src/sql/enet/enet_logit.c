@@ -42,7 +42,7 @@ static int
 detail_separation(const GrLogitPath *path)
 {
 	return path->point.dev_ratio > GR_PATH_MOST_EXPLAINED ?
-		errdetail("The response is separated: estimates run off to infinity.") : 0;
+		errdetail("The response is separated: estimates grow without bound.") : 0;
 }
 
 void
@@ -64,9 +64,9 @@ gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrDataSet *data, int 
 	logit->lost = !logit->path.converged;
 	if (logit->lost)
 		ereport(WARNING,
-				(errmsg("the elastic net did not converge without the features that are penalised"),
+				(errmsg("the elastic net did not converge for the unpenalised features alone"),
 				 detail_separation(&logit->path),
-				 errhint("Give all features a penalty factor above 0.")));
+				 errhint("Set all penalty factors above 0.")));
 }
 
 int64
@@ -115,7 +115,7 @@ gr_enet_logit_step(GrEnetLogit *logit, double lambda)
 		ereport(WARNING,
 				(errmsg("the elastic net did not converge at lambda = %g", lambda),
 				 detail_separation(&logit->path),
-				 errhint("Give lambda a larger value.")));
+				 errhint("Use a larger lambda.")));
 	return logit->path.converged;
 }
 

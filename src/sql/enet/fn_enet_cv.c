@@ -61,16 +61,16 @@ check_same(FunctionCallInfo fcinfo, const GrFolds *folds, const GrStats *stats)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
-				 errdetail("One has %d, the other has %d.", Min(stats->nfeatures, folds->nfeatures),
+				 errdetail("One state has %d features, the other has %d.", Min(stats->nfeatures, folds->nfeatures),
 						   Max(stats->nfeatures, folds->nfeatures)),
-				 errhint("Sum up the same columns in each.")));
+				 errhint("Aggregate the same columns into each state.")));
 	if (!read_arguments(fcinfo, &net))
 		net.nlambda = 0;
 	if (net.nlambda != folds->net.nlambda || (net.nlambda > 0 && !same_net(&net, &folds->net)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the arguments behind the state must be the same for all folds"),
-				 errhint("Pass constants.")));
+				 errmsg("the arguments after the state must be the same for all folds"),
+				 errhint("Pass constants for these arguments.")));
 }
 
 /*

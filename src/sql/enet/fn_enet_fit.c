@@ -83,7 +83,7 @@ is_binomial(const char *family)
 	if (strcmp(family, "gaussian") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown family \"%s\" of an elastic net", family),
+				 errmsg("unknown family \"%s\" for an elastic net", family),
 				 errhint("Use 'gaussian' or 'binomial'.")));
 	return false;
 }
@@ -97,7 +97,7 @@ chooses_least(const char *name)
 	if (!least && strcmp(name, "1se") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown choice \"%s\" of lambda", name),
+				 errmsg("unknown value \"%s\" for choose", name),
 				 errhint("Use '1se' or 'min'.")));
 	return least;
 }
@@ -254,8 +254,8 @@ read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
 	if (net->lambda != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit has either a lambda or lambdas to choose from"),
-				 errhint("Leave lambda out to have it chosen from lambdas, or leave lambdas out.")));
+				 errmsg("lambda and lambdas cannot be used together"),
+				 errhint("Leave lambda out to have one of lambdas chosen, or leave lambdas out.")));
 	gr_enet_set_lambda(net, PG_GETARG_FLOAT8(FIT_LAMBDA));
 }
 

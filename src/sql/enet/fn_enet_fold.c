@@ -32,7 +32,7 @@ find_hashes(FunctionCallInfo fcinfo)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_FUNCTION),
 					 errmsg("argument %d of gpu_enet_fold has a type that cannot be hashed", k + 1),
-					 errhint("Cast it to text.")));
+					 errhint("Cast the argument to text.")));
 		hashes[k] = type_is_enum(getBaseType(type)) ? NULL : &entry->hash_extended_proc_finfo;
 	}
 	fcinfo->flinfo->fn_extra = hashes;
@@ -73,7 +73,7 @@ gr_enet_fold(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("gpu_enet_fold takes no VARIADIC array"),
-				 errhint("Give the array as it is.")));
+				 errhint("Pass the array without VARIADIC.")));
 	if (hashes == NULL)
 		hashes = find_hashes(fcinfo);
 	for (int k = 1; k < PG_NARGS(); k++)

@@ -39,7 +39,7 @@ solver_named(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown solver \"%s\"", name),
-			 errhint("Solvers are newton, gd and lbfgs.")));
+			 errhint("Use 'newton', 'gd' or 'lbfgs'.")));
 }
 
 static void
@@ -75,7 +75,7 @@ fit_options(FunctionCallInfo fcinfo)
 	if (options.solver != GR_SOLVER_GD)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("learning_rate is for solver gd alone"),
+				 errmsg("learning_rate can only be used with solver gd"),
 				 errhint("Set solver => 'gd', or leave learning_rate out.")));
 	return options;
 }
@@ -125,8 +125,8 @@ read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 	if (!gr_family(distribution->family)->has_theta && !PG_ARGISNULL(GLM_THETA))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("theta is for the negative binomial family alone"),
-				 errhint("Leave theta out, or name that family.")));
+				 errmsg("theta can only be used with the negative binomial family"),
+				 errhint("Leave theta out, or pass family => 'negative binomial'.")));
 	if (!gr_family(distribution->family)->has_theta)
 		return;
 	options->estimate_theta = PG_ARGISNULL(GLM_THETA);

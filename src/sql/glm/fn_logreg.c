@@ -208,7 +208,7 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 		ereport(WARNING,
 				(errmsg("the response has one class: it is %g in every row", err.value),
 				 errdetail("The model is NULL."),
-				 errhint("A logistic regression needs rows of both classes.")));
+				 errhint("Aggregate rows of both classes.")));
 		PG_RETURN_NULL();
 	}
 	record_kept("gpu_logreg_agg", &source, started, read_done);
@@ -301,16 +301,16 @@ check_step(GrState *state)
 	if (state->internal)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("not a state of gpu_logreg_step_agg"),
-				 errhint("Pass what gpu_logreg_step_agg, gpu_glm_step_agg or gpu_logreg_rollup returned.")));
+				 errmsg("argument is not a state of gpu_logreg_step_agg"),
+				 errhint("Pass a state that gpu_logreg_step_agg, gpu_glm_step_agg or gpu_logreg_rollup returned.")));
 	if (!gr_is_logistic(gr_state_distribution(state)) && !isfinite(sums[GR_SUM_DEVIANCE_HI]))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("the deviance is infinite at this beta"),
-				 errdetail("The %s family has no mean for the linear predictor of some row, with the link %s.",
+				 errdetail("The %s family has no valid mean for the linear predictor of some row with the link %s.",
 						   gr_family_name((GrFamily) state->family, state->quasi),
 						   gr_link_name((GrLink) state->link)),
-				 errhint("Go on from halfway between this beta and the one before.")));
+				 errhint("Continue from the midpoint of this beta and the previous one.")));
 }
 
 /* The step from a state with rows */

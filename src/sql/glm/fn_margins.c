@@ -78,7 +78,8 @@ value_of_level(const GrDesign *design, int k, int level)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("malformed gpu_model"),
-					 errdetail("Its design has a level of a number that is none: \"%s\".", gr_show_level(*name)),
+					 errdetail("A level of a numeric factor in its design is not a number: \"%s\".",
+							   gr_show_level(*name)),
 					 errhint("Use a value that a gpureg function returned.")));
 	}
 	pfree(text);
@@ -147,8 +148,8 @@ raise_range(const char *name, bool is_error)
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("an average marginal effect is out of range for float8"),
-			 is_error ? errdetail("The standard error of that of \"%s\" is too large.", name) :
-			 errdetail("That of \"%s\" is too large, or the linear predictor is.", name),
+			 is_error ? errdetail("The standard error of the effect of \"%s\" is too large.", name) :
+			 errdetail("The effect of \"%s\" or the linear predictor is too large.", name),
 			 errhint("Rescale the columns that the model is fitted to.")));
 }
 

@@ -103,7 +103,7 @@ make_room(Auc *auc)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("gpu_auc keeps at most %zu MB of scores", KEPT_NBYTES_MAX >> 20),
-				 errdetail("There are " INT64_FORMAT " different scores here.", auc->n),
+				 errdetail("There are " INT64_FORMAT " different scores so far.", auc->n),
 				 errhint("Round the scores, or take a sample of the rows.")));
 }
 
@@ -335,7 +335,7 @@ gr_brier_accum(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("probability must be between 0 and 1, got %g", probability),
-				 errhint("gpu_auc takes scores of any size.")));
+				 errhint("Use gpu_auc for scores that are not probabilities.")));
 	difference = gr_two_sum(probability, -label_of(gr_number_argument(fcinfo, 2)));
 	add_brier(state, 1, gr_dd_mul(difference, difference));
 	PG_RETURN_ARRAYTYPE_P(array);

@@ -56,13 +56,13 @@ check_names(const GrState *state, ArrayType *array)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("names must not contain nulls"),
-				 errhint("Name the response first, and then each feature.")));
+				 errhint("Name the response first, and then every feature.")));
 	if (state->nfeatures < 0 || ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != state->nfeatures + 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the state has %d columns, but there are %d names", state->nfeatures + 1,
 						ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))),
-				 errhint("Name the response first, and then each feature.")));
+				 errhint("Name the response first, and then every feature.")));
 }
 
 static int

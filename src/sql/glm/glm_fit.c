@@ -156,7 +156,7 @@ check_vcov(const GrGlmOptions *options)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("vcov %s of %d terms needs solver newton", gr_vcov_name(options->vcov), nterms),
-			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_GLM_DENSE_TERMS),
+			 errdetail("With more than %d terms, the other solvers compute no covariances.", GR_GLM_DENSE_TERMS),
 			 errhint("Leave solver out, or leave vcov out.")));
 }
 
@@ -195,14 +195,14 @@ hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
 
 	if (fit->collinear)
-		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
-					   "or give l2 a small positive value.");
+		return errhint("Columns are nearly collinear: leave some out, subtract their means, or set l2 to a small "
+					   "positive value.");
 	/* with other links and families another response has another model */
 	if (fit->imprecise)
 		return gr_is_linear(options->distribution) ?
 			errhint("Subtract a constant near its mean from the response.") : 0;
 	if (fit->unsolved)
-		return errhint("Rescale the columns, or leave out terms whose estimates run off.");
+		return errhint("Rescale the columns, or leave out terms whose estimates grow without bound.");
 	if (fit->stalled)
 		return errhint("Set solver => 'newton'.");
 	if (!isnan(options->learning_rate))
@@ -210,7 +210,7 @@ hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
 			errhint("Raise max_iter or learning_rate.");
 	if (options->solver == GR_SOLVER_NEWTON)
-		return errhint("Raise max_iter, or give l2 a small positive value.");
+		return errhint("Raise max_iter, or set l2 to a small positive value.");
 	return errhint("Raise max_iter.");
 }
 
@@ -242,14 +242,14 @@ warn_of_separation(GrModel *model, const GrGlmFit *fit)
 	ereport(WARNING,
 			(gr_family(model->distribution.family)->is_binary ?
 			 errmsg("the response is separated: some estimates are infinite") :
-			 errmsg("the response is 0 wherever some terms say so: their estimates are infinite"),
+			 errmsg("the response is 0 in all rows that determine some terms: their estimates are infinite"),
 			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.",
 												 separated_terms(model, fit, true)) :
-			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
+			 errdetail("Terms without a finite estimate: %s. The data do not determine the sign of: %s.",
 					   separated_terms(model, fit, true), without_sign),
 			 gr_is_logistic(model->distribution) && !model->quasi ?
-			 errhint("Leave such terms out, fit with firth => true, or give l2 a small positive value.") :
-			 errhint("Leave such terms out, or give l2 a small positive value.")));
+			 errhint("Leave these terms out, fit with firth => true, or set l2 to a small positive value.") :
+			 errhint("Leave these terms out, or set l2 to a small positive value.")));
 }
 
 /* What a message calls it */
@@ -275,8 +275,9 @@ describe_sandwich(GrModel *model, const GrGlmFit *fit, const GrGlmOptions *optio
 		model->df_inference = fit->nclusters > 0 ? (double) fit->nclusters - 1 : NAN;
 	if (fit->nwithout_score > 0)
 		ereport(WARNING,
-				(errmsg("there are no %s covariances, as rows fit themselves alone", model->vcov_type),
-				 errdetail_plural(INT64_FORMAT " row has a leverage of 1.", INT64_FORMAT " rows have a leverage of 1.",
+				(errmsg("%s covariances are not available: some rows have a leverage of 1", model->vcov_type),
+				 errdetail_plural(INT64_FORMAT " row is fitted exactly, whatever its response is.",
+								  INT64_FORMAT " rows are fitted exactly, whatever their responses are.",
 								  fit->nwithout_score, fit->nwithout_score),
 				 errhint("Use HC0 or HC1.")));
 	if (fit->nunknown > 0)
@@ -394,8 +395,8 @@ warn_of_theta(const GrGlmFit *fit)
 {
 	if (fit->theta_runs_off)
 		ereport(WARNING,
-				(errmsg("the counts vary no more than Poisson's: theta is infinite"),
-				 errhint("Use the poisson family, whose fit this is.")));
+				(errmsg("the counts are not overdispersed: theta is infinite"),
+				 errhint("Use family => 'poisson', which gives the same fit.")));
 }
 
 /* What is to be known of a maximum at the edge of what the link allows: see edge.h */
@@ -411,16 +412,16 @@ warn_of_edge(const GrModel *model, const GrGlmFit *fit, const GrGlmOptions *opti
 		if (fit->edge_terms[k])
 			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
 	ereport(WARNING,
-			(errmsg_plural("the mean of " INT64_FORMAT " row is 0, at the edge of what the link allows",
-						   "the means of " INT64_FORMAT " rows are 0, at the edge of what the link allows", fit->nedge,
-						   fit->nedge),
-			 errdetail("The likelihood rises up to there. Terms with a part in these rows: %s.",
+			(errmsg_plural("the fitted mean of " INT64_FORMAT " row is 0, at the limit of what the link allows",
+						   "the fitted means of " INT64_FORMAT " rows are 0, at the limit of what the link allows",
+						   fit->nedge, fit->nedge),
+			 errdetail("The likelihood is largest at this limit. Terms that affect these rows: %s.",
 					   terms.len > 0 ? terms.data : gr_model_term(model, 0)),
 			 options->vcov == GR_VCOV_IID ?
-			 errhint("Estimates and deviance are those of the maximum. Standard errors are of the model that gives "
-					 "these rows a mean of 0. With the link log no mean is 0.") :
-			 errhint("Estimates and deviance are those of the maximum, which has no robust standard errors. "
-					 "With the link log no mean is 0.")));
+			 errhint("Use link => 'log' if no mean can be 0. Otherwise the estimates and the deviance are valid; the "
+					 "standard errors assume that the means of these rows are 0.") :
+			 errhint("Use link => 'log' if no mean can be 0. Otherwise the estimates and the deviance are valid, but "
+					 "there are no robust standard errors.")));
 }
 
 void
@@ -461,8 +462,8 @@ gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const c
 				(errmsg_plural("%s did not converge in %d iteration", "%s did not converge in %d iterations",
 							   fit->iterations, fit_name(options), fit->iterations),
 				 fit->imprecise ? errdetail("Rounding error leaves fewer than eight digits of an estimate.") :
-				 fit->unsolved ? errdetail("The rows' weights are out of range for float8.") :
-				 fit->stalled ? errdetail("Rounding error keeps it from coming closer.") : 0,
+				 fit->unsolved ? errdetail("The working weights of the rows are out of range for float8.") :
+				 fit->stalled ? errdetail("Rounding error prevents further progress.") : 0,
 				 hint_at_convergence(fit, options)));
 }
 

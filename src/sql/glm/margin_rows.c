@@ -66,7 +66,7 @@ raise_type(const char *name, Oid type, const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+			 errmsg("column \"%s\" of the query has unsupported type %s", name, format_type_be(type)),
 			 errdetail("%s", detail)));
 }
 
@@ -83,8 +83,8 @@ add_source(GrMarginRows *rows, const GrQuery *query, int at, int target)
 	targets[0] = target;
 	source->targets = targets;
 	if (!gr_describe_design_value(rows->design, target, type, &source->column))
-		raise_type(query->names[at], type, column->is_number ? "It must be a number or a boolean." :
-				   "It must be a text, an enum, a number or a boolean.");
+		raise_type(query->names[at], type, column->is_number ? "The value must be a number or a boolean." :
+				   "The value must be a text, an enum, a number or a boolean.");
 	source->column.name = query->names[at];
 	rows->is_boolean[target] = source->column.type == BOOLOID && !column->is_factor;
 }
@@ -108,7 +108,7 @@ add_array(GrMarginRows *rows, const GrQuery *query, int at, GrFeatureRange eleme
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("the model has no feature \"%s[%d]\"", query->names[at], i + 1),
 					 errdetail("The query's column \"%s\" is an array.", query->names[at]),
-					 errhint("Let the query return an array as long as that of the model, or one column for each "
+					 errhint("Return an array as long as the one the model was fitted to, or one column per "
 							 "feature.")));
 		targets[i] = elements.first[i].feature;
 		rows->is_boolean[targets[i]] = source->column.element == BOOLOID;
@@ -143,8 +143,8 @@ check_features(const GrMarginRows *rows)
 				ereport(ERROR,
 						(errcode(ERRCODE_AMBIGUOUS_COLUMN),
 						 errmsg("query has several columns \"%s\"", gr_design_column_name(rows->design, target)),
-						 errdetail("The model is made of it."),
-						 errhint("Give all but one another name, with AS.")));
+						 errdetail("The model was fitted to a column of this name."),
+						 errhint("Rename all of them but one with AS.")));
 			given[target] = true;
 			gr_poll_loop(i);
 		}
@@ -153,8 +153,8 @@ check_features(const GrMarginRows *rows)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("query has no column \"%s\"", gr_design_column_name(rows->design, k)),
-					 errdetail("The model is made of it."),
-					 errhint("Let the query return a column of this name.")));
+					 errdetail("The model was fitted to a column of this name."),
+					 errhint("Add a column of this name to the query, or rename one with AS.")));
 	pfree(given);
 }
 
@@ -190,8 +190,8 @@ find_model_offset(const GrQuery *query, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("query has no column \"%s\"", name),
-				 errdetail("It is the model's offset."),
-				 errhint("Let the query return a column of this name, or name another one, as in offsets => 'days'.")));
+				 errdetail("The model's offset has this name."),
+				 errhint("Add a column of this name to the query, or name another one, as in offsets => 'days'.")));
 	return gr_find_column(query->columns->natts, query->names, NULL, name);
 }
 

@@ -195,14 +195,14 @@ gr_cluster_states_check(const GrClusterStates *states, bool intercept)
 	if (states->nfeatures + (intercept ? 1 : 0) > GR_CLUSTER_TERMS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX),
+				 errmsg("cluster-robust covariances from states can have at most %d terms", GR_CLUSTER_TERMS_MAX),
 				 errhint("Name fewer features.")));
 	/* no ERROR: it would end the other groups of a query */
 	if (states->n < 2)
 		ereport(WARNING,
-				(errmsg("covariances of clusters need at least two clusters"),
+				(errmsg("cluster-robust covariances need at least two clusters"),
 				 errdetail("Only one state has a complete row."),
-				 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
+				 errhint("Aggregate one state per cluster. gpu_ols_rollup() merges the states of one cluster.")));
 	return states->n >= 2;
 }
 

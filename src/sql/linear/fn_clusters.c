@@ -68,7 +68,7 @@ create_clustered(FunctionCallInfo fcinfo)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("unknown vcov \"%s\"", name),
-					 errhint("Covariances from the states of clusters are CR0, CR1, CR3 and CR3J.")));
+					 errhint("Use 'CR0', 'CR1', 'CR3' or 'CR3J'.")));
 	}
 	if (PG_NARGS() > ARG_INTERCEPT)
 	{
@@ -206,9 +206,10 @@ raise_differ(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("models of two ways of clustering don't go together"),
+			 errmsg("models for two-way clustering do not match"),
 			 errdetail("%s", detail),
-			 errhint("They must be of the same rows, with clusters by the one column, by the other, and by both.")));
+			 errhint("Pass three models of the same rows: clustered by the first column, by the second, and by both "
+					 "together.")));
 }
 
 static bool
@@ -233,16 +234,16 @@ static void
 check_same_fit(const GrModel *a, const GrModel *b)
 {
 	if (!is_clustered(a) || !is_clustered(b) || strcmp(a->vcov_type, b->vcov_type) != 0)
-		raise_differ("Their covariances aren't of clusters, or are of different kinds.");
+		raise_differ("The covariances are not cluster-robust, or are of different kinds.");
 	if (a->nterms != b->nterms || a->nrows != b->nrows || a->rank != b->rank || a->intercept != b->intercept ||
 		a->distribution.family != b->distribution.family || a->distribution.link != b->distribution.link)
-		raise_differ("Their numbers of terms or rows differ.");
+		raise_differ("The models differ in family or link, or in their numbers of rows or terms.");
 	for (int k = 0; k < a->nterms; k++)
 	{
 		double		size = fmax(fabs(a->coef[k]), sqrt(fmax(variance_of(a, k), 0)));
 
 		if (strcmp(a->terms[k], b->terms[k]) != 0)
-			raise_differ("Their terms differ.");
+			raise_differ("The models have different terms.");
 		if (isnan(a->coef[k]) != isnan(b->coef[k]) || fabs(a->coef[k] - b->coef[k]) > SAME_COEFFICIENT * size)
 			raise_differ(psprintf("The coefficients of \"%s\" differ.", a->terms[k]));
 		gr_poll_loop(k);

@@ -59,8 +59,8 @@ mark_columns(FunctionCallInfo fcinfo, int argument, const char *what, Part part,
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("column \"%s\" is both endogenous and an instrument", r->stats.names[places[k]]),
-					 errhint("An exogenous regressor is an instrument of itself: name neither it nor an endogenous "
-							 "one among the instruments.")));
+					 errhint("Name only other columns as instruments: an exogenous regressor is always an instrument "
+							 "of itself.")));
 		r->parts[places[k]] = part;
 	}
 	pfree(places);
@@ -91,8 +91,8 @@ order_columns(FunctionCallInfo fcinfo, Regression *r)
 	if (counts[ENDOGENOUS] == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("endogenous must have a column"),
-				 errhint("Use gpu_ols_solve where all regressors are exogenous.")));
+				 errmsg("endogenous must name at least one column"),
+				 errhint("Use gpu_ols_solve if all regressors are exogenous.")));
 }
 
 static void
@@ -106,8 +106,8 @@ raise_unidentified(const Regression *r)
 			 fit->instruments < fit->endogenous ?
 			 errdetail("Instruments that are not collinear with others or with exogenous regressors: %d; endogenous "
 					   "regressors: %d.", fit->instruments, fit->endogenous) :
-			 errdetail("What the instruments tell of one endogenous regressor is collinear with what they tell of "
-					   "the others."),
+			 errdetail("The projection of one endogenous regressor on the instruments is collinear with those of the "
+					   "others."),
 			 errhint("Name at least as many instruments as endogenous regressors, each correlated with them.")));
 }
 

@@ -416,8 +416,8 @@ plan_query(Rolling *r, const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("query has no ORDER BY"),
-				 errdetail("Windows are of rows that follow one another."),
-				 errhint("Say in which order they do: at the end of the query.")));
+				 errdetail("A window consists of consecutive rows, so the query must define their order."),
+				 errhint("Add an ORDER BY clause at the end of the query.")));
 	r->columns = gr_query_columns(query->columns, query->names, &roles);
 	return gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
 }

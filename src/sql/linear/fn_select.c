@@ -89,14 +89,14 @@ select_features(const GrStats *stats, GrSelection *selection)
 	if (selection->method == GR_SELECT_BEST && stats->nfeatures > GR_SELECT_BEST_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the best subset is looked for among at most %d features, got %d", GR_SELECT_BEST_MAX,
+				 errmsg("the best subset can be searched among at most %d features, got %d", GR_SELECT_BEST_MAX,
 						stats->nfeatures),
-				 errhint("Use the method 'forward' or 'backward', or name fewer features.")));
+				 errhint("Use method => 'forward' or 'backward', or name fewer features.")));
 	if (stats->nfeatures == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there is no feature to select"),
-				 errhint("Take a state that has features beside the response.")));
+				 errhint("Pass a state that has at least one feature.")));
 	selection->features = palloc_extended((n * (n + 1) / 2) * sizeof(int), MCXT_ALLOC_HUGE);
 	selection->rss = palloc((n + 1) * sizeof(double));
 	workspace = palloc_extended(gr_select_workspace_nbytes(stats->nfeatures, selection->method), MCXT_ALLOC_HUGE);
@@ -204,9 +204,9 @@ gr_ols_select(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(k))
 			return (Datum) 0;
 	criterion = (Criterion) read_choice(fcinfo, ARG_CRITERION, "criterion", criteria,
-										"It is 'bic', 'aic', 'cp' or 'adjr2'.");
+										"Use 'bic', 'aic', 'cp' or 'adjr2'.");
 	selection.method = (GrSelectMethod) read_choice(fcinfo, ARG_METHOD, "method", methods,
-													"It is 'best', 'forward' or 'backward'.");
+													"Use 'best', 'forward' or 'backward'.");
 	selection.intercept = PG_GETARG_BOOL(ARG_INTERCEPT);
 	if (!gr_stats_arguments(fcinfo, ARG_STATS, ARG_FEATURES, ARG_RESPONSE, &stats))
 		return (Datum) 0;
@@ -219,7 +219,8 @@ gr_ols_select(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("Cp needs the residual variance of a fit of all features"),
-				 errdetail("There are " INT64_FORMAT " observations, and that fit leaves a sum of squares of %g.",
+				 errdetail("There are " INT64_FORMAT " observations, and the residual sum of squares of that fit is "
+						   "%g.",
 						   stats.gram.nobs, selection.full_rss),
 				 errhint("Use another criterion, or name fewer features.")));
 	best = best_size(&stats, &selection, measures, criterion);

@@ -56,13 +56,13 @@ gr_check_shapes(const GrFloatArray *x, const GrFloatArray *y)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("y must be a one-dimensional array"),
-				 errdetail("It has %d dimensions.", y->ndim),
-				 errhint("Collect it as array_agg(y).")));
+				 errdetail("y has %d dimensions.", y->ndim),
+				 errhint("Pass array_agg(y).")));
 	if (x->nrows != y->nrows)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("x and y must have the same number of rows"),
 				 errdetail("x has %d, y has %d.", x->nrows, y->nrows),
-				 errhint("Collect both of the same rows in the same order, as in array_agg(ARRAY[a, b] ORDER BY "
+				 errhint("Aggregate both over the same rows in the same order, as in array_agg(ARRAY[a, b] ORDER BY "
 						 "id) and array_agg(y ORDER BY id).")));
 }

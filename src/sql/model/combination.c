@@ -159,8 +159,8 @@ gr_warn_imprecise(FunctionCallInfo fcinfo, bool *warned, const char *what)
 		return;
 	*warned = true;
 	ereport(WARNING,
-			(errmsg("%s that have fewer than six digits are NULL", what),
-			 errdetail("The model's columns are so nearly collinear that its covariances cancel."),
+			(errmsg("%s with fewer than six correct digits are NULL", what),
+			 errdetail("The model's columns are nearly collinear, so that its covariances cancel out."),
 			 errhint("Subtract from each column a value near its mean, or leave out a column that others determine, "
 					 "and fit again.")));
 }

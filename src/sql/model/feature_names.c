@@ -90,7 +90,7 @@ check_distinct(const GrFeatureNames *names)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("the model has several features called \"%s\"",
 							gr_feature_name(names, names->sorted[k].feature)),
-					 errhint("Give the values one by one, in the order of the model's terms.")));
+					 errhint("Pass the values one by one, in the order of the model's terms.")));
 		gr_poll_loop(k);
 	}
 }

@@ -27,13 +27,13 @@ gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRo
 	if (fit->query != NULL && fit->kept != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit is to a query or to kept rows, not to both"),
-				 errhint("Leave out query or kept.")));
+				 errmsg("query and kept cannot be used together"),
+				 errhint("Leave one of them out.")));
 	if (fit->filter != NULL && fit->kept == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("rows is a filter of kept rows"),
-				 errhint("A query has its WHERE clause.")));
+				 errmsg("rows can only be used with kept"),
+				 errhint("Put the condition into the WHERE clause of the query.")));
 	return fit->query != NULL || fit->kept != NULL;
 }
 
@@ -58,8 +58,8 @@ gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int off
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("weights and frequencies cannot be used together"),
-				 errhint("Frequencies are for rows that stand for several alike, weights for rows that count for "
-						 "more or less.")));
+				 errhint("Use frequencies if a row stands for several identical rows, and weights if a row counts more "
+						 "or less than others.")));
 	roles.weights = counts;
 	roles.weighting = GR_FREQUENCIES;
 	return roles;
@@ -84,20 +84,20 @@ read_clusters(Datum value, GrRoles *roles)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("clusters must be a one-dimensional array of names without NULL"),
-				 errhint("Write them as in clusters => '{firm,year}'.")));
+				 errhint("Name the columns as in clusters => '{firm,year}'.")));
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &n);
 	if (n < 1 || n > GR_CLUSTERS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("clusters must name one or two columns, got %d", n),
-				 errhint("Write them as in clusters => '{firm}' or clusters => '{firm,year}'.")));
+				 errhint("Name the columns as in clusters => '{firm}' or clusters => '{firm,year}'.")));
 	for (int k = 0; k < n; k++)
 		roles->clusters[k] = TextDatumGetCString(items[k]);
 	if (n == 2 && strcmp(roles->clusters[0], roles->clusters[1]) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0]),
-				 errhint("Name two columns that differ, or only one.")));
+				 errmsg("clusters names column \"%s\" twice", roles->clusters[0]),
+				 errhint("Name two different columns, or only one.")));
 	roles->nclusters = n;
 }
 
@@ -111,8 +111,8 @@ vcov_named(const char *name)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown vcov \"%s\"", name),
 				 pg_strcasecmp(name, "CR3") == 0 || pg_strcasecmp(name, "CR3J") == 0 ?
-				 errhint("CR3 is made of a state of each cluster, by gpu_ols_cluster_agg.") :
-				 errhint("Covariances are iid, HC0, HC1, HC2, HC3 and, of clusters, CR0, CR1 and CR2.")));
+				 errhint("For CR3, aggregate one state per cluster and pass the states to gpu_ols_cluster_agg.") :
+				 errhint("Use 'iid', 'HC0', 'HC1', 'HC2' or 'HC3', or with clusters 'CR0', 'CR1' or 'CR2'.")));
 	return vcov;
 }
 
@@ -122,22 +122,22 @@ gr_check_firth(const GrGlmOptions *options, bool quasi)
 	if (!gr_is_logistic(options->distribution) || quasi)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("firth is for the binomial family with the logit link"),
-				 errhint("Leave firth out, or fit a logistic regression.")));
+				 errmsg("firth can only be used with the binomial family and the logit link"),
+				 errhint("Leave firth out, or use gpu_logreg_fit.")));
 	if (options->l2 > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit has either firth or an l2"),
+				 errmsg("firth and l2 cannot be used together"),
 				 errhint("Leave one of them out.")));
 	if (options->solver != GR_SOLVER_NEWTON)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("firth is for solver newton alone"),
+				 errmsg("firth can only be used with solver newton"),
 				 errhint("Leave solver out, or set solver => 'newton'.")));
 	if (options->vcov != GR_VCOV_IID)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a fit with firth has iid covariances alone"),
+				 errmsg("a fit with firth can only have vcov iid"),
 				 errhint("Leave vcov out, or set vcov => 'iid'.")));
 }
 
@@ -158,8 +158,8 @@ gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions 
 	if (!gr_vcov_is_clustered(options->vcov) && roles->nclusters > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("vcov %s has no clusters", gr_vcov_name(options->vcov)),
-				 errhint("With clusters vcov is CR0, CR1 or CR2.")));
+				 errmsg("vcov %s cannot be used with clusters", gr_vcov_name(options->vcov)),
+				 errhint("Set vcov to CR0, CR1 or CR2, or leave clusters out.")));
 }
 
 GrGlmOptions

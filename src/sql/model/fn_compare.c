@@ -67,7 +67,7 @@ bad_comparison(const char *detail, const char *hint)
 			 errhint("%s", hint)));
 }
 
-#define NESTED_HINT "One model must be the other with terms left out, fitted to the same rows."
+#define NESTED_HINT "Pass two models of the same rows, one of which has only some of the terms of the other."
 
 /* ERROR unless the models may be nested, small in large. */
 static void
@@ -75,27 +75,28 @@ check_nested(const GrModel *small, const GrModel *large)
 {
 	if (small->distribution.family != large->distribution.family || small->quasi != large->quasi ||
 		small->distribution.link != large->distribution.link)
-		bad_comparison(psprintf("Their families and links are %s (%s) and %s (%s).",
+		bad_comparison(psprintf("The families and links are %s (%s) and %s (%s).",
 								gr_family_name(small->distribution.family, small->quasi),
 								gr_link_name(small->distribution.link),
 								gr_family_name(large->distribution.family, large->quasi),
 								gr_link_name(large->distribution.link)), NESTED_HINT);
 	if (small->nrows != large->nrows)
-		bad_comparison(psprintf("They are fitted to " INT64_FORMAT " and " INT64_FORMAT " rows.", small->nrows,
+		bad_comparison(psprintf("The models are fitted to " INT64_FORMAT " and " INT64_FORMAT " rows.", small->nrows,
 								large->nrows),
-					   "Rows with a NULL are left out: fit both to the rows in which no column of either is NULL.");
+					   "Fit both to the rows in which no column of either model is NULL: rows with a NULL are "
+					   "skipped.");
 	if (small->l2 > 0 || large->l2 > 0)
 		bad_comparison("A penalised fit is not at the maximum of the likelihood.", "Fit both with l2 => 0.");
 	if (small->net || large->net)
 		bad_comparison("An elastic net is not at the maximum of the likelihood.",
-					   "Choose the penalty by cross-validation: gpu_enet_cv_agg.");
+					   "Choose the penalty by cross-validation, with gpu_enet_cv or gpu_enet_cv_agg.");
 	if (small->firth || large->firth)
 		bad_comparison("A fit with Firth's penalty is not at the maximum of the likelihood.",
 					   "Use gpu_wald, or fit both with firth => false.");
 	if (small->iv || large->iv)
-		bad_comparison("Two-stage least squares are not at the least sum of squares.", "Use gpu_wald.");
+		bad_comparison("A fit by two-stage least squares does not minimise the sum of squares.", "Use gpu_wald.");
 	if (small->rank == large->rank)
-		bad_comparison(psprintf("Both have the rank %d.", small->rank), NESTED_HINT);
+		bad_comparison(psprintf("Both models have rank %d.", small->rank), NESTED_HINT);
 }
 
 /*
@@ -113,7 +114,7 @@ deviance_drop(const GrModel *small, const GrModel *large)
 	if (drop < 0 && drop >= -DEVIANCE_ROUNDING * fabs(small->deviance))
 		drop = 0;
 	if (drop < 0)
-		bad_comparison(psprintf("The model of the greater rank, %d, fits worse.", large->rank), NESTED_HINT);
+		bad_comparison(psprintf("The model with the larger rank, %d, fits worse.", large->rank), NESTED_HINT);
 	return drop;
 }
 
@@ -246,7 +247,8 @@ terms_to_test(const GrModel *model, ArrayType *names, int *n)
 		if (!wanted[k] || isnan(model->coef[k]))
 			continue;
 		if (model->separated != NULL && model->separated[k] != 0)
-			refuse_term(model->terms[k], "has no finite estimate", "Compare with a model without it by gpu_anova.");
+			refuse_term(model->terms[k], "has no finite estimate",
+						"Use gpu_anova to compare with a model without this term.");
 		terms[(*n)++] = k;
 	}
 	pfree(wanted);
@@ -268,14 +270,14 @@ check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 			return;
 		case GR_WALD_NO_VARIANCE:
 			refuse_term(model->terms[place], "has no variance",
-						"Leave it out of terms, or fit the model with another vcov.");
+						"Leave this term out of terms, or fit the model with another vcov.");
 			return;
 		case GR_WALD_NEGATIVE:
 			refuse_term(model->terms[place], "has a negative variance",
-						"Of two ways of clustering the matrix need not be positive: cluster by one of them.");
+						"Cluster by one column: with two-way clustering, variances can be negative.");
 			return;
 		case GR_WALD_MALFORMED:
-			refuse_term(model->terms[place], "has a variance that is none",
+			refuse_term(model->terms[place], "has an invalid variance",
 						"Use a value that a gpureg function returned.");
 			return;
 		case GR_WALD_SINGULAR:
@@ -283,7 +285,7 @@ check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("the covariance matrix of the terms is singular"),
 					 clustered ?
-					 errhint("Test fewer terms at a time: of clusters, fewer than there are of these.") :
+					 errhint("Test fewer terms at a time, fewer than there are clusters.") :
 					 errhint("Test fewer terms at a time.")));
 	}
 }
@@ -326,7 +328,7 @@ gr_wald(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model has no covariance matrix"),
-				 errhint("Fit it with solver => 'newton', without a learning_rate.")));
+				 errhint("Fit the model with solver => 'newton', without a learning_rate.")));
 	outcome = gr_wald_statistic(&model, terms, n, &statistic, &place);
 	check_outcome(&model, outcome, place);
 	if (outcome == GR_WALD_IMPRECISE)
@@ -371,21 +373,21 @@ check_vif_model(const GrModel *model)
 	const char *why = NULL;
 
 	if (!model->intercept)
-		why = "The model has no intercept, about which terms would vary.";
+		why = "The model has no intercept.";
 	else if (model->l2 > 0)
-		why = "The model is penalised, and so are its covariances.";
+		why = "The model is penalised (l2).";
 	else if (model->iv)
-		why = "The model is one of two-stage least squares, whose covariances are those of projections.";
+		why = "The model was fitted by two-stage least squares.";
 	else if (model->vcov == NULL)
 		why = "The model has no covariance matrix.";
 	else if (model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0)
-		why = "The model's covariances are robust ones, which the residuals have a part in.";
+		why = "The model's covariances are robust: they depend on the residuals.";
 	if (why != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the model does not tell its variance inflation factors"),
+				 errmsg("variance inflation factors are not available for this model"),
 				 errdetail("%s", why),
-				 errhint("Ask gpu_vif of the state: gpu_ols_stats_agg(y, x1, ...).")));
+				 errhint("Compute them from a state: gpu_vif(gpu_ols_stats_agg(y, x1, ...)).")));
 }
 
 /* The inflation of term i of a solved block; NaN where rounding of the covariances leaves it fewer than six digits */

@@ -75,7 +75,8 @@ raise_kind(const GrKeptColumn *column, bool key)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("kept column \"%s\" is a category", column->name),
-			 key ? errdetail("Rows are told by a number.") : errdetail("The model has it as a number.")));
+			 key ? errdetail("The key column must be a number.") :
+			 errdetail("The model was fitted to it as a number.")));
 }
 
 static int

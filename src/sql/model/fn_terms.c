@@ -39,7 +39,7 @@ check_distinct(const char *const *names, int n)
 	qsort_interruptible(sorted, n, sizeof(char *), compare_names, NULL);
 	for (int k = 1; k < n; k++)
 		if (strcmp(sorted[k - 1], sorted[k]) == 0)
-			bad_terms(psprintf("term \"%s\" is there twice", sorted[k]), NULL);
+			bad_terms(psprintf("term \"%s\" appears twice", sorted[k]), NULL);
 	pfree(sorted);
 }
 
@@ -59,8 +59,8 @@ new_names(const GrModel *model, ArrayType *array)
 		bad_terms("terms must not contain NULL", NULL);
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
 	if (n != model->nterms && n != nfeatures)
-		bad_terms("wrong number of terms", psprintf("The model has %d%s, and %d are given.", nfeatures,
-													model->intercept ? " beside the intercept" : "", n));
+		bad_terms("wrong number of terms", psprintf("The model has %d%s, and %d names were given.", nfeatures,
+													model->intercept ? " besides the intercept" : "", n));
 	if (n < model->nterms)
 		names[first++] = GR_INTERCEPT;
 	for (int k = 0; k < n; k++)
@@ -89,8 +89,8 @@ gr_with_terms(PG_FUNCTION_ARGS)
 
 	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
 	if (model.design[0] != '\0')
-		bad_terms("terms of a model with a design cannot be renamed",
-				  "They are made of columns, by whose names predictions find them.");
+		bad_terms("terms of a model with a formula or factors cannot be renamed",
+				  "Predictions find the values of such a model by the names of its columns.");
 	names = new_names(&model, PG_GETARG_ARRAYTYPE_P(1));
 	items = palloc(model.nterms * sizeof(Datum));
 	separated = palloc(model.nterms * sizeof(Datum));

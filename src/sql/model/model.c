@@ -461,7 +461,7 @@ check_fields(TupleDesc tupdesc)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("argument is not a gpu_model"),
-				 errhint("Pass what a fit returned, such as gpu_ols_fit.")));
+				 errhint("Pass a model, such as the result of gpu_ols_fit.")));
 }
 
 static bool
@@ -563,7 +563,7 @@ static void
 check_df(int ndf, int nterms)
 {
 	if (ndf > 0 && ndf != nterms)
-		gr_bad_model("It has not as many degrees of freedom as terms.");
+		gr_bad_model("Its degrees of freedom and terms differ in number.");
 }
 
 /* Of a model of so many terms, in which the distribution, quasi and l2 are read */

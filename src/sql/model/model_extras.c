@@ -25,7 +25,7 @@ void
 gr_read_extras(const text *field, GrExtras *extras)
 {
 	if (!gr_extras_read(VARDATA_ANY(field), VARSIZE_ANY_EXHDR(field), extras))
-		gr_bad_model("Its design is not one of this version of gpureg.");
+		gr_bad_model("This version of gpureg cannot read its design.");
 }
 
 const double *
@@ -40,7 +40,7 @@ gr_read_df(const GrExtras *records, int *n)
 	*n = value->nbytes / GR_EXTRA_NUMBER_SIZE + 1;
 	df = palloc_extended((Size) *n * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_extras_numbers(*value, *n, df))
-		gr_bad_model("Its design is not one of this version of gpureg.");
+		gr_bad_model("This version of gpureg cannot read its design.");
 	return df;
 }
 
@@ -124,6 +124,6 @@ gr_read_low(GrString string, const double *vcov, int nterms)
 		return NULL;
 	low = palloc(Max(string.nbytes, 16 * gr_triangle(Min(nterms, GR_LOW_TERMS_MAX))) / 16 * sizeof(double));
 	if (!gr_vcov_low_read(&string, vcov, nterms, low))
-		gr_bad_model("Its vcov and what rounding left of that do not go together.");
+		gr_bad_model("Its vcov and vcov_low do not match.");
 	return low;
 }

@@ -211,11 +211,12 @@ raise_type(FunctionCallInfo fcinfo, int argno, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("argument %d of %s has type %s", argno + 1, gr_called_name(fcinfo), format_type_be(type)),
+			 errmsg("argument %d of %s has unsupported type %s", argno + 1, gr_called_name(fcinfo),
+					format_type_be(type)),
 			 errdetail("Values must be numbers, booleans or arrays of them, or come as one row or jsonb object."),
 			 type == UNKNOWNOID ? errhint("Cast the literal or parameter to a number, as in '1'::float8.") :
-			 type == JSONOID ? errhint("Cast it to jsonb.") :
-			 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+			 type == JSONOID ? errhint("Cast the argument to jsonb.") :
+			 errhint("Cast the value to a number, or make 0/1 columns of a category, as in (cut = 'Ideal')::int.")));
 }
 
 static PlainCall *
@@ -237,7 +238,7 @@ describe_call(FunctionCallInfo fcinfo, int first_argno)
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
 							gr_called_name(fcinfo)),
-					 errhint("Cast it, as in NULL::float8.")));
+					 errhint("Cast the argument, as in NULL::float8.")));
 		if (gr_describe_value(column, type))
 			call->narrays += OidIsValid(column->element) ? 1 : 0;
 		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))
@@ -310,8 +311,8 @@ raise_names(const PlainCall *call, const char *detail)
 			 call->is_row ? errmsg("the row does not match the model's features") :
 			 errmsg("the object does not match the model's features"),
 			 errdetail_internal("%s", detail),
-			 call->is_row ? errhint("Select the model's columns under their names, and no others.") :
-			 errhint("Give the model's features under their names, and no others.")));
+			 call->is_row ? errhint("Pass a row that has exactly the model's columns, under their names.") :
+			 errhint("Pass an object whose keys are exactly the names of the model's features.")));
 }
 
 /* ERROR: a row or object has no offset. */
@@ -326,7 +327,7 @@ raise_no_offset(const PlainCall *call)
 			 errmsg("the object does not have the model's offset"),
 			 call->is_row ? errdetail("The row has no column \"%.*s\".", name.nbytes, name.bytes) :
 			 errdetail("The object has no key \"%.*s\".", name.nbytes, name.bytes),
-			 errhint("Give the offset under this name, or pass the values one by one, the offset last.")));
+			 errhint("Add the offset under this name, or pass the values one by one, the offset last.")));
 }
 
 static void
@@ -396,7 +397,7 @@ give_value(const PlainCall *call, int feature, double value)
 	NamedValues *named = call->named;
 
 	if (named->given[feature] == named->ncalls)
-		raise_names(call, psprintf("Feature \"%s\" is there twice.", value_name(named, feature)));
+		raise_names(call, psprintf("Feature \"%s\" appears twice.", value_name(named, feature)));
 	named->given[feature] = named->ncalls;
 	named->values[feature] = value;
 	named->ngiven++;
@@ -472,10 +473,11 @@ describe_column(const PlainCall *call, NamedColumn *named, Form_pg_attribute att
 	else if (!usable)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the row has type %s", name, format_type_be(attribute->atttypid)),
+				 errmsg("column \"%s\" of the row has unsupported type %s", name, format_type_be(attribute->atttypid)),
 				 named->feature == names->nfeatures ? errdetail("Offsets must be numbers.") :
 				 errdetail("Features must be numbers, booleans or arrays of them."),
-				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+				 errhint("Cast the value to a number, or make 0/1 columns of a category, as in (cut = "
+						 "'Ideal')::int.")));
 }
 
 /* Finds out which features the columns of rows of this type are. */
@@ -651,7 +653,7 @@ give_object(FunctionCallInfo fcinfo, const PlainCall *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("values in jsonb must be an object"),
-				 errhint("Its keys are the names of the model's features.")));
+				 errhint("Pass an object whose keys are the names of the model's features.")));
 	iterator = JsonbIteratorInit(&object->root);
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{

@@ -84,14 +84,14 @@ raise_names(const GrDesignCall *call, int k)
 				 errmsg("the object does not have the model's offset"),
 				 form == AS_ROW ? errdetail("The row has no column \"%s\".", name) :
 				 errdetail("The object has no key \"%s\".", name),
-				 errhint("Give the offset under this name, or pass the values one by one, the offset last.")));
+				 errhint("Add the offset under this name, or pass the values one by one, the offset last.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 form == AS_ROW ? errmsg("the row does not match the model's columns") :
 			 errmsg("the object does not match the model's columns"),
 			 form == AS_ROW ? errdetail("The row has no column \"%s\".", name) :
 			 errdetail("The object has no key \"%s\".", name),
-			 errhint("Give the values of all columns that the model was fitted to, under their names.")));
+			 errhint("Pass the values of all columns that the model was fitted to, under their names.")));
 }
 
 static void raise_type(const GrDesignCall *call, int k, Oid type) __attribute__((noreturn));
@@ -101,10 +101,10 @@ raise_type(const GrDesignCall *call, int k, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("value of column \"%s\" has type %s", column_name(call, k), format_type_be(type)),
+			 errmsg("value of column \"%s\" has unsupported type %s", column_name(call, k), format_type_be(type)),
 			 k == call->design->ncolumns || call->design->columns[k].is_number ?
-			 errdetail("It must be a number or a boolean.") :
-			 errdetail("It must be a text, an enum, a number or a boolean.")));
+			 errdetail("The value must be a number or a boolean.") :
+			 errdetail("The value must be a text, an enum, a number or a boolean.")));
 }
 
 static void
@@ -115,14 +115,15 @@ raise_count(const GrDesignCall *call, int n)
 	if (call->offsets.bytes != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the model is made of %d columns and an offset, but %d values were given", ncolumns, n),
-				 errhint("Give a value for each column, in the order in which the query that was fitted to has them, "
-						 "and then the offset; or a row, where the offset is called \"%s\".",
+				 errmsg("the model was fitted to %d columns and an offset, but %d values were given", ncolumns, n),
+				 errhint("Pass one value per column in the order of the query that the model was fitted to and then "
+						 "the offset, or a row in which the offset is called \"%s\".",
 						 column_name(call, ncolumns))));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("the model is made of %d columns, but %d values were given", ncolumns, n),
-			 errhint("Give a value for each, in the order in which the query that was fitted to has them, or a row.")));
+			 errmsg("the model was fitted to %d columns, but %d values were given", ncolumns, n),
+			 errhint("Pass one value per column in the order of the query that the model was fitted to, or a row with "
+					 "the names of these columns.")));
 }
 
 /* By position: what the arguments are */
@@ -138,7 +139,7 @@ describe_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
 							gr_called_name(fcinfo)),
-					 errhint("Cast it, as in NULL::float8.")));
+					 errhint("Cast the argument, as in NULL::float8.")));
 		(void) gr_describe_value(&call->column[k], type);
 	}
 }
@@ -163,7 +164,7 @@ gr_open_model_design(MemoryContext context, GrString design)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("malformed gpu_model"),
-				 errdetail("Its design is not one of this version of gpureg."),
+				 errdetail("This version of gpureg cannot read its design."),
 				 errhint("Use a value that a gpureg function returned.")));
 	return opened;
 }
@@ -387,7 +388,7 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("values in jsonb must be an object"),
-				 errhint("Its keys are the names of the columns that the model was fitted to.")));
+				 errhint("Pass an object whose keys are the names of the columns that the model was fitted to.")));
 	for (int k = 0; k < call->ncolumns; k++)
 	{
 		GrString	name = k < design->ncolumns ? design->columns[k].name : call->offsets;
@@ -409,7 +410,8 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("value of column \"%s\" in the object is not a %s", column_name(call, k),
-							k == design->ncolumns || design->columns[k].is_number ? "number" : "level")));
+							k == design->ncolumns || design->columns[k].is_number ? "number" :
+							"string, number or boolean")));
 		take_value(call, k, &column, datum);
 	}
 	return true;

@@ -222,10 +222,10 @@ check_prediction(const GrPredictorError *errors)
 	if (!gr_is_linear(distribution))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("prediction intervals are of linear models alone"),
+				 errmsg("prediction intervals are only available for linear models"),
 				 errdetail("The model's family is %s, its link %s.", gr_family_name(distribution.family, false),
 						   gr_link_name(distribution.link)),
-				 errhint("Ask for kind 'confidence', the interval of the mean.")));
+				 errhint("Use kind => 'confidence' for an interval of the mean.")));
 }
 
 static IntervalCall *
@@ -345,11 +345,11 @@ check_leverage(const GrPredictorError *errors)
 	if (errors->l2 > 0 || errors->robust || errors->iv)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the model does not tell leverages"),
-				 errors->robust ? errdetail("Its covariances are robust ones, which the residuals have a part in.") :
-				 errors->iv ? errdetail("Its covariances are those of projections, by two-stage least squares.") :
-				 errdetail("It is penalised, and so are its covariances."),
-				 errors->iv ? 0 : errhint("Fit it without l2, and with covariances of type iid.")));
+				 errmsg("leverages are not available for this model"),
+				 errors->robust ? errdetail("The model's covariances are robust: they depend on the residuals.") :
+				 errors->iv ? errdetail("The model was fitted by two-stage least squares.") :
+				 errdetail("The model is penalised (l2)."),
+				 errors->iv ? 0 : errhint("Fit the model without l2 and with vcov => 'iid'.")));
 }
 
 /* gpu_leverage(model gpu_model, VARIADIC "any"), and without values: no argument is NULL */

@@ -62,17 +62,17 @@ hint_at_zero(GrVcovRemedy remedy)
 	switch (remedy)
 	{
 		case GR_VCOV_OF_ROWS:
-			return errhint("Every row that these coefficients depend on is fitted exactly: leave these terms out.");
+			return errhint("Leave these terms out: every row that their coefficients depend on is fitted exactly.");
 		case GR_VCOV_OF_CLUSTERS:
-			return errhint("Their scores cancel within each cluster: name a column of smaller clusters, or use "
-						   "vcov => 'HC1'.");
+			return errhint("Name a column of smaller clusters, or use vcov => 'HC1': the scores of these terms cancel "
+						   "out within each cluster.");
 		case GR_VCOV_OF_TWO_WAYS:
-			return errhint("Name one of the two columns in clusters.");
+			return errhint("Name only one of the two columns in clusters.");
 		case GR_VCOV_OF_STATES:
-			return errhint("Their scores cancel within each cluster: aggregate one state for each of smaller "
-						   "clusters.");
+			return errhint("Aggregate one state for each of smaller clusters: the scores of these terms cancel out "
+						   "within each cluster.");
 		default:
-			return errhint("Use the model of one of the two ways.");
+			return errhint("Use a model that is clustered by one of the two columns.");
 	}
 }
 
@@ -82,7 +82,7 @@ gr_warn_of_perfect_fit(void)
 	if (is_new("perfect"))
 		ereport(WARNING,
 				(errmsg("the fit is perfect: its standard errors are NULL"),
-				 errdetail("The residuals are zero but for rounding."),
+				 errdetail("The residuals are zero except for rounding error."),
 				 errhint("Leave out terms that determine the response.")));
 }
 
@@ -102,7 +102,8 @@ gr_warn_of_variances(const GrModel *model, const GrVarianceKind *kinds, bool per
 	if (negative != NULL && is_new(psprintf("negative %d %s", remedy, negative)))
 		ereport(WARNING,
 				(errmsg("the variances of some coefficients are negative: their standard errors are NULL"),
-				 errdetail("Terms: %s. Variances of two ways of clustering are differences.", negative),
-				 remedy == GR_VCOV_OF_MODELS ? errhint("Use the model of one of the two ways.") :
-				 errhint("Name one of the two columns in clusters.")));
+				 errdetail("Terms: %s. With two-way clustering a variance is a difference, which can be negative.",
+						   negative),
+				 remedy == GR_VCOV_OF_MODELS ? errhint("Use a model that is clustered by one of the two columns.") :
+				 errhint("Name only one of the two columns in clusters.")));
 }

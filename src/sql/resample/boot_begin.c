@@ -45,11 +45,11 @@ read_key(FunctionCallInfo fcinfo, bool flips, GrRoles *roles)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 clusters ? errmsg("key and clusters cannot be used together") :
-				 errmsg("%s needs a key, or clusters", gr_called_name(fcinfo)),
-				 flips ? errdetail("The signs of a row's residual are drawn by its key, or by its cluster's.") :
-				 errdetail("How often a row stands in a replicate is drawn by its key, or by its cluster's."),
-				 errhint("Name a column of the query that tells rows apart, as in key => 'id', or one that tells "
-						 "clusters apart.")));
+				 errmsg("%s needs key or clusters", gr_called_name(fcinfo)),
+				 flips ? errdetail("The signs of a row's residual are drawn from its key or from its cluster.") :
+				 errdetail("How often a row appears in a replicate is drawn from its key or from its cluster."),
+				 errhint("Name a column that identifies each row, as in key => 'id', or one that identifies its "
+						 "cluster, as in clusters => 'firm'.")));
 	roles->key = text_to_cstring(PG_GETARG_TEXT_PP(clusters ? GR_BOOT_ARG_CLUSTERS : GR_BOOT_ARG_KEY));
 	roles->key_role = clusters ? "clusters" : "key";
 }
@@ -90,7 +90,7 @@ check_fit(GrBoot *boot)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the response is separated: there is no finite estimate to bootstrap"),
 				 errdetail("Terms without a finite estimate: %s.", terms.data),
-				 errhint("Leave such terms out.")));
+				 errhint("Leave these terms out.")));
 	if (!fit->converged)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -98,8 +98,8 @@ check_fit(GrBoot *boot)
 									  fit->iterations) :
 				 errmsg("the fit did not converge in %d iterations: there is no estimate to bootstrap",
 						fit->iterations),
-				 errhint("Make the fit by itself to see what keeps it: separated classes, or features of very "
-						 "different sizes.")));
+				 errhint("Run the fit by itself to see why: the response may be separated, or the features may have "
+						 "very different magnitudes.")));
 }
 
 /* ERROR unless the replicates of so many terms can be had. */
@@ -111,14 +111,14 @@ check_size(const GrBoot *boot)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 boot->flips ? errmsg("a permutation test of %d terms is too large", boot->f.fit->nterms) :
 				 errmsg("a bootstrap of %d terms is too large", boot->f.fit->nterms),
-				 errdetail("A model can have at most %d for one.", GR_BOOT_TERMS_MAX),
-				 errhint("Leave features out.")));
+				 errdetail("A model can have at most %d terms for this.", GR_BOOT_TERMS_MAX),
+				 errhint("Leave features out of the query.")));
 	/* replicates of a test are counted, and not kept */
 	if (!boot->flips && (Size) boot->reps * boot->f.fit->nterms > MaxAllocSize / sizeof(double))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%d replicates of %d terms are too large", boot->reps, boot->f.fit->nterms),
-				 errhint("Ask for fewer replicates.")));
+				 errhint("Lower reps.")));
 }
 
 /* A product of a replicate takes an eighth of one in double-double. */

@@ -104,7 +104,7 @@ gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 	if (cv->n < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cross-validation needs two folds or more, got %d", cv->n),
-				 errhint("Name a column of folds, or a key, that differs among the rows.")));
+				 errmsg("cross-validation needs at least two folds, got %d", cv->n),
+				 errhint("Name a fold or key column that has different values among the rows.")));
 	validate(cv, sums);
 }

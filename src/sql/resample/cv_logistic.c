@@ -146,8 +146,8 @@ warn_of_failures(const GrCv *cv)
 		ereport(WARNING,
 				(errmsg_plural("the fit without %d of %d folds has no finite estimate",
 							   "the fits without %d of %d folds have no finite estimates", n, n, cv->n),
-				 errdetail("Their errors, and those of all folds, are null."),
-				 errhint("Leave out terms that separate the response, or give l2 a small positive value.")));
+				 errdetail("The errors of these folds and of all folds together are NULL."),
+				 errhint("Leave out terms that separate the response, or set l2 to a small positive value.")));
 }
 
 void

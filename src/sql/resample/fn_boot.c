@@ -62,7 +62,7 @@ read_method(FunctionCallInfo fcinfo, GrBoot *boot)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown method \"%s\"", name),
-				 errhint("Methods of a bootstrap are one-step and newton.")));
+				 errhint("Use 'one-step' or 'newton'.")));
 }
 
 static void
@@ -97,7 +97,7 @@ read_kind(FunctionCallInfo fcinfo)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown kind \"%s\"", name),
-			 errhint("Kinds of confidence limits are percentile, basic, normal and bca.")));
+			 errhint("Use 'percentile', 'basic', 'normal' or 'bca'.")));
 }
 
 /*
@@ -356,10 +356,11 @@ run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 		ereport(WARNING,
 				(errmsg_plural("%d of %d replicate is singular", "%d of %d replicates are singular", boot->reps,
 							   boot->nsingular, boot->reps),
-				 boot->iterates ? errdetail("Their rows do not determine all terms, or separate the response: such "
-											"replicates are left out.") :
-				 errdetail("Their rows do not determine all terms: such replicates are left out."),
-				 errhint("Terms that few rows tell of, such as rare levels, are better left out or joined.")));
+				 boot->iterates ? errdetail("The rows of a singular replicate do not determine all terms, or separate "
+											"the response. Such replicates are left out.") :
+				 errdetail("The rows of a singular replicate do not determine all terms. Such replicates are left "
+						   "out."),
+				 errhint("Leave out terms that few rows determine, or merge rare levels.")));
 }
 
 /*
@@ -402,8 +403,8 @@ warn_of_extremes(int nextreme)
 	if (nextreme > 0)
 		ereport(WARNING,
 				(errmsg("there are too few replicates for some confidence limits"),
-				 errdetail_plural("The limits of %d term are the least or the greatest replicate.",
-								  "The limits of %d terms are the least or the greatest replicate.", nextreme,
+				 errdetail_plural("The limits of %d term are the smallest or the largest replicate.",
+								  "The limits of %d terms are the smallest or the largest replicate.", nextreme,
 								  nextreme),
 				 errhint("Raise reps, or lower conf_level.")));
 }

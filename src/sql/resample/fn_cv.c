@@ -78,10 +78,10 @@ read_folds(FunctionCallInfo fcinfo, GrRoles *roles)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 given ? errmsg("fold and key cannot be used together") :
-				 errmsg("%s needs a key, or a column of folds", gr_called_name(fcinfo)),
-				 errdetail("Which fold a row is in is drawn by its key, or is what a column says."),
-				 errhint("Name a column that tells rows apart, as in key => 'id', or one of integers that are folds, "
-						 "as in fold => 'fold'.")));
+				 errmsg("%s needs key or fold", gr_called_name(fcinfo)),
+				 errdetail("The fold of a row is drawn from its key, or read from a column."),
+				 errhint("Name a column that identifies each row, as in key => 'id', or an integer column of folds, as "
+						 "in fold => 'fold'.")));
 	roles->key = text_to_cstring(PG_GETARG_TEXT_PP(given ? ARG_FOLD : ARG_KEY));
 	roles->key_role = given ? "fold" : "key";
 	roles->key_is_fold = given;

@@ -99,7 +99,7 @@ read_weights(FunctionCallInfo fcinfo, WildBoot *boot)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown weights \"%s\"", name),
-				 errhint("Weights of a wild bootstrap are rademacher and webb.")));
+				 errhint("Use 'rademacher' or 'webb'.")));
 }
 
 static void
@@ -158,8 +158,8 @@ add_key(FunctionCallInfo fcinfo, WildBoot *boot)
 	if (PG_ARGISNULL(ARG_KEY) == OidIsValid(boot->key_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("key must not be null in some rows alone"),
-				 errhint("Give each state its key, or none.")));
+				 errmsg("key must be null in all rows or in none"),
+				 errhint("Pass a key for every state, or for none.")));
 	if (!OidIsValid(boot->key_type))
 		return;
 	if (n > boot->capacity)
@@ -218,7 +218,7 @@ find_term(const WildBoot *boot, const GrModel *model)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model has no term \"%s\"", boot->term),
-				 errhint("Terms are called as gpu_tidy shows them: %s, x1, x2, ... where columns have no names.",
+				 errhint("Use a name that gpu_tidy() shows: %s, x1, x2, ... if columns have no names.",
 						 GR_INTERCEPT)));
 	if (isnan(model->coef[found]))
 		ereport(ERROR,
@@ -337,7 +337,7 @@ check_keys(const int64 *keys, int64 n)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("two states have the same key"),
-					 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
+					 errhint("Aggregate one state per cluster. gpu_ols_rollup() merges the states of one cluster.")));
 		gr_poll_loop(k);
 	}
 }

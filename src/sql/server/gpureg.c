@@ -60,22 +60,23 @@ define_service_settings(void)
 {
 	DefineCustomBoolVariable("gpureg.enable_service",
 							 "Lets a background worker own the GPU for all sessions.",
-							 "Before PostgreSQL 17 it takes gpureg in shared_preload_libraries.",
+							 "Before PostgreSQL 17 this requires gpureg in shared_preload_libraries.",
 							 &gr_enable_service, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.service_idle",
-							"Sets the time after which a device service that nobody uses ends.",
-							"-1 keeps it.",
+							"Sets the time after which an unused device service ends.",
+							"-1 keeps it running.",
 							&gr_service_idle, 600, -1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.service_memory",
 							"Limits the memory that the rows of all sessions may take in a device service.",
-							"0 sets no limit but nine tenths of what is free when the device is opened.",
+							"0 means nine tenths of the memory that is free when the device is opened.",
 							&gr_service_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.service_wait",
 							"Limits the time that a computation waits for memory of a device service.",
-							"Afterwards it fails. 0 does not wait.",
+							"After that the computation fails, or may continue on the CPU if gpureg.device is auto. 0 "
+							"means not to wait.",
 							&gr_service_wait, 30000, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.kept_sets_per_role",
-							"Limits the sets of rows that a role may keep.",
+							"Limits the number of sets of rows that a role may keep.",
 							"Superusers are not limited.",
 							&gr_kept_sets_per_role, 16, 0, GR_KEPT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.kept_memory_per_role",
@@ -95,12 +96,12 @@ _PG_init(void)
 {
 	DefineCustomEnumVariable("gpureg.device",
 							 "Chooses where to compute.",
-							 "auto uses a GPU when there is one and the work is worth it; "
-							 "gpu raises an error where there is none.",
+							 "auto uses a GPU if there is one and gpureg.min_gpu_work is reached; gpu raises an error "
+							 "if there is none.",
 							 &gr_device, GR_DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.gpu_id",
 							"Chooses the GPU.",
-							"-1 takes the one with the most free memory, -2 all of them.",
+							"-1 chooses the GPU with the most free memory, -2 uses all GPUs.",
 							&gr_gpu_id, -1, GR_ALL_DEVICES, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.gpu_memory_limit",
 							"Limits the GPU memory that one computation may take.",
@@ -108,30 +109,30 @@ _PG_init(void)
 							&gr_gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpureg.read",
 							 "Chooses how the rows of a query are read.",
-							 "auto takes the fastest way; spi runs the query as it stands through SPI.",
+							 "auto chooses the fastest way; spi runs the unchanged query through SPI.",
 							 &gr_read, GR_READ_AUTO, read_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.ring_size",
-							"Sets the memory for rows on their way to the backend.",
+							"Sets the size of the buffer that holds the rows of a query for the CPU or GPU.",
 							NULL,
 							&gr_ring_size, 32768, 1024, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.projection_cache_size",
 							"Sets the memory for random projection matrices that a session keeps.",
-							"As much may be kept on a GPU. 0 draws the matrix again for every vector.",
+							"A GPU may keep as much again. 0 means that the matrix is drawn again for every vector.",
 							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
 							NULL);
 	DefineCustomRealVariable("gpureg.min_gpu_work",
-							 "Sets the work from which gpureg.device = auto uses a GPU.",
-							 "In products of one process: rows times (features + 2)(features + 3) / 2 for linear "
-							 "regression, vectors times the matrix's nonzero entries for random projection. "
-							 "A fortieth is enough once the session has the GPU open.",
+							 "Sets the least work for which gpureg.device = auto uses a GPU.",
+							 "The unit is products (multiply-adds) in one process: rows times (features + 2)(features "
+							 "+ 3) / 2 for linear regression, vectors times the matrix's nonzero entries for random "
+							 "projection. Once the session has opened the GPU, a fortieth of this is enough.",
 							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.debug_ring",
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",
 							 "This is for tests on machines without a GPU.",
 							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.debug_sinks",
-							"Deals rows to so many sinks that stand in for as many GPUs.",
-							"This is for tests on machines without several GPUs. 0 deals to none.",
+							"Sets the number of stand-ins for GPUs among which rows are distributed.",
+							"This is for tests on machines without several GPUs. 0 turns it off.",
 							&gr_debug_sinks, 0, 0, MAX_DEBUG_SINKS, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.enable_scan",
 							 "Enables the planner's use of gpureg's custom scan.",
@@ -142,7 +143,7 @@ _PG_init(void)
 							 NULL,
 							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.progress_notices",
-							 "Tells once a second how far a fit to a query or to kept rows is.",
+							 "Reports the progress of a fit to a query or to kept rows once a second.",
 							 NULL,
 							 &gr_progress_notices, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	define_service_settings();

@@ -66,7 +66,7 @@ gr_kept_check(GrKeptRows *rows, int nfeatures, const GrKeptOptions *options)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("intercept and l2 must be the same for all rows"),
-				 errhint("Pass constants.")));
+				 errhint("Pass constants for these arguments.")));
 }
 
 /*
@@ -149,7 +149,7 @@ gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("gpu_logreg_agg keeps at most %zu MB of a window frame's rows", WINDOW_NBYTES_MAX >> 20),
-					 errdetail("That is " INT64_FORMAT " rows here.", rows->nrows),
+					 errdetail("The frame has more than " INT64_FORMAT " rows.", rows->nrows),
 					 errhint("Use gpu_logreg_fit, which reads its query in bounded memory.")));
 	}
 	else if (full && (rows->spool != NULL || !add_chunk(rows, (Size) work_mem * 1024)))
@@ -247,7 +247,8 @@ gr_kept_serialize(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("a parallel worker has more rows than it can hand over"),
-				 errdetail("It has " INT64_FORMAT " rows of %zu bytes, and can hand over %zu MB of a group's.",
+				 errdetail("The worker has " INT64_FORMAT " rows of %zu bytes in one group, and can hand over %zu MB "
+						   "per group.",
 						   rows->nrows, row_nbytes, SERIAL_NBYTES_MAX >> 20),
 				 errhint("Set max_parallel_workers_per_gather to 0, or use gpu_logreg_fit, which reads its query in "
 						 "bounded memory.")));

@@ -149,7 +149,7 @@ raise_syntax(const Reader *reader)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid input syntax for type %s: \"%.64s\"", reader->type, reader->string),
-			 errhint("The text form of %s is what its output gives; it isn't meant to be written by hand.",
+			 errhint("Use only text that the output function of %s wrote.",
 					 reader->type)));
 }
 

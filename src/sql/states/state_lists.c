@@ -191,7 +191,7 @@ gr_state_read_result(GrState *state)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid value for type %s", gr_state_type((GrStateType) state->type)),
-				 errdetail("Its sums cannot come from any rows.")));
+				 errdetail("The sums in the value contradict each other.")));
 	if (is_step && state->nfeatures >= 0 && !state->internal)
 		state->nrows = (int64) gr_state_sums(state)[GR_SUM_NROWS];
 	PG_RETURN_POINTER(state);

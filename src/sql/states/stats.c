@@ -110,7 +110,7 @@ raise_no_column(const Lookup *lookup, const char *what, const ColumnName *name)
 			 errmsg("the state has no column %s, which is in %s",
 					numbered ? psprintf(INT64_FORMAT, number) : psprintf("\"%s\"", name->name), what),
 			 errdetail("Column 0 is the response, 1 to %d are the features.", lookup->state->nfeatures),
-			 lookup->state->nnames == 0 && !numbered ? errhint("Use gpu_ols_named to give them names.") : 0));
+			 lookup->state->nnames == 0 && !numbered ? errhint("Name the columns with gpu_ols_named().") : 0));
 }
 
 static int
@@ -133,7 +133,8 @@ raise_type(const char *what, bool list)
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg(list ? "%s must be an array of column numbers or of names" :
 					"%s must be a column number or a name", what),
-			 errhint("Write it as in '{1,2}'::int[] or '{age,height}'::text[].")));
+			 list ? errhint("Write it as in '{1,2}'::int[] or '{age,height}'::text[].") :
+			 errhint("Write it as in 1 or 'age'::text.")));
 }
 
 /* The type of an "any"; a domain's base */
@@ -366,7 +367,7 @@ place_of(const GrStats *stats, int column, const char *what)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("column %d, which is in %s, is not one of the features", column, what),
-			 errhint("Name it among the features, too.")));
+			 errhint("Add it to the features.")));
 }
 
 int *
