@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "compute/base/arena.h"
-#include "compute/enet/path_dd.h"
 #include "compute/enet/path_kernels.h"
 #include "compute/linear/ols.h"
 

@@ -199,6 +199,26 @@ extern double gr_path_rss(const GrGram *gram, bool intercept, const double *coef
  */
 extern double gr_path_least_pivot(const GrPath *path);
 
+/*
+ * Loops over long vectors in double-double, with the same bits on every processor (path_rows.c)
+ */
+
+/* y[k] -= sum over r < n of rows[r][k] x[r], for k < length. The error is about n 2^-104 of the terms' sizes. */
+extern void gr_path_subtract(GrDDVector y, const GrDDConstVector *rows, const GrDD *x, int n, int64_t length);
+
+/* row[k] = (row[k] - sums[k] mean) scale[k] own_scale, for k < length; the scales are powers of two. */
+extern void gr_path_centre(GrDDVector row, GrDDConstVector sums, GrDD mean, const double *scale, double own_scale,
+						   int64_t length);
+
+/* y[k] = a[k] x, for k < length. */
+extern void gr_path_multiply(GrDDVector y, GrDDConstVector a, GrDD x, int64_t length);
+
+/*
+ * Updates a row of a factor L after a row above it was removed (gr_factor_drop()): for k < length in turn, w -=
+ * before[k] row[k] and row[k] += share[k] w. Returns the last w.
+ */
+extern GrDD gr_path_downdate(GrDDVector row, GrDDConstVector before, GrDDConstVector share, GrDD w, int64_t length);
+
 /* Shared by path.c, path_rows.c and path_active.c */
 
 /* Slots per panel of GrPath.columns; a multiple of 8. */
@@ -222,7 +242,7 @@ extern void gr_path_make_exact(GrPath *path, int j);
 /* Computes the gradients of all features in double-double. Returns false if canceled. */
 extern bool gr_path_make_all_exact(GrPath *path);
 
-/* The factor in double-double (path_factor.c) */
+/* The factor in double-double (path_rows.c) */
 
 /*
  * Appends a row for a new entry, from its products with the existing entries and its own square. Returns false if the

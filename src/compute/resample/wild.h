@@ -36,7 +36,7 @@ typedef enum GrWildWeights
 	GR_WILD_WEBB				/* Webb's six points */
 } GrWildWeights;
 
-/* Sets *weights to the kind of that name, "rademacher" or "webb", in any letter case. Returns false if there is none. */
+/* Sets *weights to the kind named "rademacher" or "webb", in any letter case. Returns false for any other name. */
 extern bool gr_wild_weights_named(const char *name, GrWildWeights *weights);
 
 #define GR_WILD_REPS_MAX 1000000

@@ -115,9 +115,9 @@ gr_next_coef(const GrPredictor *model, int k, const double **at)
 }
 
 /*
- * Reads what a prediction needs of a model, which anyone may have made. The predictor points into header and into memory
- * of the current context. error: NULL, or receives what standard errors need. ERROR if the value is not a model. Its
- * numbers may be any.
+ * Reads what a prediction needs of a model, which anyone may have made: its numbers may be any. The predictor points
+ * into header and into memory of the current context. error: NULL, or receives what standard errors need. ERROR if the
+ * value is not a model.
  */
 extern void gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorError *error);
 

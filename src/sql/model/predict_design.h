@@ -36,8 +36,8 @@ extern bool gr_design_take(FunctionCallInfo fcinfo, int first_argno, GrDesignCal
 						   double *offset);
 
 /*
- * Computes the linear predictor of the values that gr_design_take() took last, without the offset. model->dense must not
- * be NULL; the result is not finite if a value is not.
+ * Computes the linear predictor of the values that gr_design_take() took last, without the offset. model->dense must
+ * not be NULL. The result is not finite if a value is not.
  */
 extern double gr_design_dot(const GrDesignCall *call, const GrPredictor *model);
 

@@ -1,8 +1,9 @@
 /*
  * predictor.h: the model of a call, read once for all rows that pass the same model.
  *
- * gpu_predict and its kin get the model as an argument of each row. Most statements pass one model for millions of rows,
- * and reading a gpu_model (a record of 22 fields, maybe compressed or out of line) takes longer than the prediction.
+ * gpu_predict, gpu_predict_interval and gpu_leverage get the model as an argument of each row. Most statements pass one
+ * model for millions of rows, and reading a gpu_model (a record of 22 fields, maybe compressed or out of line) takes
+ * longer than the prediction.
  */
 #ifndef GPUREG_PREDICTOR_H
 #define GPUREG_PREDICTOR_H

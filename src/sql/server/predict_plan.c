@@ -3,10 +3,10 @@
  *
  *	   SELECT gpu_predict(clf.m, t.x1, t.x2) FROM t, clf
  *
- * Two things keep such a statement in one process although it reads millions of rows. The planner takes a prediction for
- * as cheap as an addition: a support function tells its cost. And before version 18 it does not consider a parallel
- * nested loop whose inner side is materialized, so that workers would scan the table of the model once for each row: a
- * hook adds that path where the inner side has a model.
+ * Two things would keep such a statement in one process although it reads millions of rows. The planner assumes that a
+ * prediction costs as little as an addition; gr_predict_support() tells it the real cost. Before PostgreSQL 18 it does
+ * not consider a parallel nested loop whose inner side is materialized, so that workers would scan the table of the
+ * model once for each row; a hook adds that path where the inner side has a model.
  */
 #include "postgres.h"
 
