@@ -140,8 +140,10 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 			break;
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(receiver->row_context);
-	return go_on && !result->job->overflowed;
+	/* most rows allocate nothing */
+	if (!receiver->row_context->isReset)
+		MemoryContextReset(receiver->row_context);
+	return go_on;
 }
 
 /* The widths of arrays in the first complete row */
