@@ -34,7 +34,7 @@ gr_check_nfeatures(int64 p)
 		gr_raise_nfeatures(p);
 }
 
-extern void gr_raise_no_terms(void) pg_attribute_noreturn();
+extern void gr_raise_no_terms(void) __attribute__((noreturn));
 
 /* ERROR if a model has no terms: neither an intercept nor features. */
 static inline void

@@ -18,6 +18,6 @@ extern GrGram gr_gram_duplicate(const GrGram *gram);
 extern void gr_gram_join(GrGram *gram, const GrGram *other);
 
 /* ERROR for a cancel that stopped work on a Gram matrix */
-extern void gr_gram_raise_canceled(void) pg_attribute_noreturn();
+extern void gr_gram_raise_canceled(void) __attribute__((noreturn));
 
 #endif							/* GPUREG_GRAMS_H */
