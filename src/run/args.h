@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "common/int.h"
+#include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"
