@@ -1,5 +1,5 @@
 /*
- * arrays.c: arrays of float8 -> rows.
+ * arrays.c: reads rows from float8[] arrays of features and responses; see arrays.h.
  */
 #include "postgres.h"
 

@@ -1,5 +1,6 @@
 /*
- * arrays.h: arrays of float8 -> rows.
+ * arrays.h: reads rows from arrays of features and responses. The array forms of gpu_ols_fit (sql/linear/fn_ols.c) and
+ * gpu_logreg_fit (sql/glm/fn_logreg.c) are the callers.
  */
 #ifndef GPUREG_ARRAYS_H
 #define GPUREG_ARRAYS_H
@@ -8,12 +9,12 @@
 
 #include "utils/array.h"
 
-/* A float8[] whose NULLs are read as they come. */
+/* A float8[] of one or two dimensions that is opened for reading. Points into the array. */
 typedef struct GrFloatArray
 {
-	const double *values;		/* those that are not NULL, in order */
-	const bits8 *nulls;			/* NULL if there is none */
-	int			nitems;			/* NULLs included */
+	const double *values;		/* elements that are not NULL, in order */
+	const bits8 *nulls;			/* null bitmap; NULL if no element is NULL */
+	int			nitems;			/* number of elements, NULLs included */
 	int			ndim;
 	int			nrows;			/* first dimension; 0 if empty */
 	int			ncols;			/* second dimension, or 1 */
@@ -23,13 +24,13 @@ typedef struct GrFloatArray
 extern void gr_open_float_array(ArrayType *array, const char *name, GrFloatArray *result);
 
 /*
- * The next row of x and of y, as ncols features and the response; false if a NULL is among them. *x_at and *y_at
- * point to the next value that isn't NULL and are moved on.
+ * Copies row number `row` of x (ncols features) and of y (the response) into `into`. Returns false if the row has a
+ * NULL. Rows must be read in order: *x_at and *y_at point to the next element that is not NULL, and are advanced.
  */
 extern bool gr_next_array_row(const GrFloatArray *x, const GrFloatArray *y, int64 row, const double **x_at,
 							  const double **y_at, double *into);
 
-/* ERROR unless y has one dimension and as many elements as x has rows. */
+/* Raises an ERROR unless y has one dimension and as many elements as x has rows. */
 extern void gr_check_shapes(const GrFloatArray *x, const GrFloatArray *y);
 
 #endif							/* GPUREG_ARRAYS_H */

@@ -1,10 +1,9 @@
 /*
- * combination.c: the standard error of a linear combination of a model's coefficients, summed up in double-double: all
- * that is lost where covariances cancel is what rounding them to float8 took. Where that matters the covariances' low
- * halves are used, if the model has them.
+ * combination.c: the standard error of a linear combination of a model's coefficients, summed in double-double.
  *
- * Rounding each V[i][j] by a share u of itself moves x' V x by at most u (sum of |x[i]| sqrt(V[i][i]))^2, as |V[i][j]|
- * is at most sqrt(V[i][i] V[j][j]).
+ * The sum itself loses no digits that matter. If covariances cancel, their rounding to float8 limits the precision;
+ * then the covariances' low halves are used, if the model has them. Rounding each V[i][j] by a share u of itself
+ * changes x' V x by at most u (sum of |x[i]| sqrt(V[i][i]))^2, because |V[i][j]| is at most sqrt(V[i][i] V[j][j]).
  */
 #include "postgres.h"
 
@@ -16,16 +15,16 @@
 #include "sql/model/combination.h"
 #include "sql/model/model_extras.h"
 
-/* Above this share of x' V x that rounding V may have moved, the low halves are used. */
+/* Low halves are used if rounding V may have changed x' V x by more than this share of itself. */
 #define LOW_SHARE 1e-12
 
-/* Square root of the share of itself that an entry with its low half is off by: the solve rounds in double-double */
+/* Square root of the relative error of an entry with its low half; the solve rounds in double-double. */
 #define LOW_ROUNDING 0x1p-50
 
 /*
- * Makes variances 1 to 4, by powers of two that go into x, and then x less than 2 in magnitude. unit: what a covariance
- * is to be multiplied by, for its row and for its column; *exponent: of the power of two that x was divided by. False
- * if a value has a variance that is none.
+ * Scales variances to 1 .. 4 by powers of two that are moved into x, then scales x below 2 in magnitude. unit[k]:
+ * factor of the covariances in row and column k. *exponent: x was divided by 2^*exponent. Returns false if a term with
+ * a nonzero x has a negative or non-finite variance.
  */
 static bool
 scale_values(const double *vcov, int nterms, GrDD *x, double *unit, int *exponent)
@@ -58,7 +57,7 @@ scale_values(const double *vcov, int nterms, GrDD *x, double *unit, int *exponen
 	return true;
 }
 
-/* x' V x of the lower triangle. low: NULL, or what rounding left of V, a packed triangle */
+/* Returns x' V x, computed from the lower triangle. low: packed triangle of what rounding left of V, or NULL. */
 static double
 quadratic_form(const double *vcov, const double *low, int nterms, const GrDD *x, const double *unit)
 {
@@ -90,7 +89,7 @@ quadratic_form(const double *vcov, const double *low, int nterms, const GrDD *x,
 	return gr_dd_to_double(sum);
 }
 
-/* The square root of the most that rounding covariances by a share of 1 could make of x' V x */
+/* Returns the square root of the largest change of x' V x if each covariance changes by no more than itself. */
 static double
 largest_noise(const double *vcov, int nterms, const GrDD *x, const double *unit)
 {
@@ -129,10 +128,10 @@ gr_combination_error(GrCombination *c)
 		}
 	}
 	pfree(unit);
-	/* rounding alone may have made this negative */
+	/* rounding alone may have made square negative */
 	if (square < 0 && square >= -noise * noise)
 		square = 0;
-	/* negative where the covariances are none; NaN where some aren't known */
+	/* negative if V is not a covariance matrix; NaN if some covariances are not known */
 	if (!(square >= 0 && isfinite(square)))
 		return false;
 	c->error = ldexp(sqrt(square), exponent);

@@ -1,5 +1,6 @@
 /*
- * combination.h: the standard error of a linear combination of a model's coefficients, and how exact it is.
+ * combination.h: the standard error of a linear combination of a model's coefficients, and its precision.
+ * gpu_predict_interval, gpu_leverage and gpu_margins compute their standard errors with it.
  */
 #ifndef GPUREG_COMBINATION_H
 #define GPUREG_COMBINATION_H
@@ -11,34 +12,34 @@
 #include "compute/base/dd.h"
 #include "compute/design/extras.h"
 
-/* Largest share of the square of a standard error that rounding may move, where six digits are right */
+/* Largest relative error of a squared standard error that is reported: six digits are right. */
 #define GR_PRECISE_SHARE 1e-6
 
 typedef struct GrCombination
 {
-	const double *vcov;			/* in: nterms x nterms, any numbers, NaN for those that aren't known */
+	const double *vcov;			/* in: nterms x nterms, may hold any numbers; NaN: not known */
 	int			nterms;
-	GrString	vcov_low;		/* in: low halves as text; bytes NULL: there are none */
-	GrDD	   *x;				/* in: weights of the terms, finite; left scaled */
+	GrString	vcov_low;		/* in: low halves of vcov as text; bytes NULL: the model has none */
+	GrDD	   *x;				/* in: finite weights of the nterms terms; out: overwritten by scaling */
 
-	double		error;			/* out: sqrt(x' V x); infinite where it is out of range */
+	double		error;			/* out: sqrt(x' V x); infinite if it is out of range */
 	double		noise;			/* out: square root of what rounding may have left in x' V x; 0 if V is exact */
 } GrCombination;
 
 /*
- * Computes error and noise. A term whose x is 0 has no part, whatever its covariances. False if the error isn't known:
- * covariances are NaN, or are those of no covariance matrix. Where rounding alone may have made x' V x negative, error
- * is 0, and noise isn't.
+ * Computes error and noise. Terms whose x is 0 are ignored, whatever their covariances. Returns false if the error is
+ * not known, because covariances are NaN or vcov is not a covariance matrix. If rounding alone may have made x' V x
+ * negative, error is 0 and noise is not.
  */
 extern bool gr_combination_error(GrCombination *c);
 
-/* True if the square of the error, with more added to it that is exact, has six digits. */
+/* True if the square of the error plus more, which is exact, has six digits. */
 extern bool gr_combination_is_precise(const GrCombination *c, double more);
 
 /*
- * Warns that results of the function that is called are NULL as they have too few digits, once for each place of a
- * statement that calls it. what: "standard errors", say. *warned: kept from call to call; NULL: in fn_extra, which the
- * function has no other use for
+ * Warns that results of the calling function are NULL because they have too few digits. Warns once per call site in a
+ * statement. what: the results in plural, such as "standard errors". warned: flag that the caller keeps between calls;
+ * NULL: kept in fn_extra, which the function must not use otherwise.
  */
 extern void gr_warn_imprecise(FunctionCallInfo fcinfo, bool *warned, const char *what);
 

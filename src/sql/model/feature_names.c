@@ -1,8 +1,6 @@
 /*
- * feature_names.c: the names of a model's features, to find them by.
- *
- * They are in a sorted list, those that end in a subscript twice: whole, and as the name before it with the subscript.
- * So a name's elements follow one another.
+ * feature_names.c: finds a model's features by name. Names are in a sorted list. A name that ends in a subscript is
+ * listed twice: whole, and as the array's name with the subscript. So the elements of an array are adjacent.
  */
 #include "postgres.h"
 
@@ -15,7 +13,7 @@
 #include "run/args.h"
 #include "sql/model/feature_names.h"
 
-/* Digits of a subscript at most; a model has fewer features than subscripts of more. */
+/* Largest number of digits of a subscript. No model has a feature whose subscript has more. */
 #define SUBSCRIPT_DIGITS 9
 
 static int
@@ -34,7 +32,10 @@ compare_features(const void *a, const void *b, void *arg)
 	return order != 0 ? order : u->subscript - v->subscript;
 }
 
-/* The name before the subscript, where the whole name is written as that of an array's element; false elsewhere */
+/*
+ * Splits whole, if it is written as an array's element ("a[3]"), into element's name and subscript. Returns false if it
+ * is not.
+ */
 static bool
 split_name(const GrFeatureName *whole, GrFeatureName *element)
 {
@@ -54,7 +55,7 @@ split_name(const GrFeatureName *whole, GrFeatureName *element)
 	return digits > 0 && digits <= SUBSCRIPT_DIGITS && at >= 0 && whole->name[at] == '[' && whole->name[at + 1] != '0';
 }
 
-/* Of the list, the first that isn't before the name with the subscript */
+/* Returns the position of the first entry that does not sort before name and subscript. */
 static int
 find(const GrFeatureNames *names, const char *name, int len, int subscript)
 {
@@ -95,7 +96,7 @@ check_distinct(const GrFeatureNames *names)
 	}
 }
 
-/* The terms' texts, in their order */
+/* Lists the names of all terms except the intercept, in the terms' order. */
 static void
 list_names(GrFeatureNames *names, bool intercept)
 {
@@ -107,7 +108,7 @@ list_names(GrFeatureNames *names, bool intercept)
 	{
 		GrFeatureName whole;
 
-		/* elements are never compressed or out of line; short ones begin anywhere */
+		/* elements of a text[] are never compressed or out of line; those with a short header are not aligned */
 		at = (const char *) att_align_pointer(at, TYPALIGN_INT, -1, at);
 		whole = (GrFeatureName) {
 			.name = VARDATA_ANY(at),.len = VARSIZE_ANY_EXHDR(at),.feature = k - (intercept ? 1 : 0)

@@ -1,8 +1,9 @@
 /*
- * feature_names.h: the names of a model's features, to find them by.
+ * feature_names.h: finds a model's features by name. gpu_predict and its relatives use it to match the columns of a
+ * row, or the keys of a jsonb object, to features (predict.c); so do gpu_predict_rows and gpu_margins.
  *
- * A column or key "a" is the feature a. One that is an array is the features a[1], a[2], ..., as in a query that is
- * fitted to.
+ * A column "a" that is a number is the feature a. A column "a" that is an array is the features a[1], a[2], ..., as in
+ * the query of a fit.
  */
 #ifndef GPUREG_FEATURE_NAMES_H
 #define GPUREG_FEATURE_NAMES_H
@@ -11,25 +12,25 @@
 
 #include "utils/array.h"
 
-/* A feature by its name or, where that is name[subscript], by what is before the subscript; not terminated */
+/* Name of a feature. If subscript is not 0, the feature's name is name[subscript]. name is not terminated by 0. */
 typedef struct GrFeatureName
 {
 	const char *name;
 	int			len;
-	int			subscript;		/* 0: the whole name */
+	int			subscript;		/* from 1; 0: name is the feature's whole name */
 	int			feature;
 } GrFeatureName;
 
 typedef struct GrFeatureNames
 {
-	MemoryContext context;		/* all of this lies there */
-	const ArrayType *terms;		/* a copy of what it was made of */
+	MemoryContext context;		/* owns this struct and everything in it */
+	const ArrayType *terms;		/* copy of the array of terms */
 	int			nfeatures;
 	int			n;
-	GrFeatureName *sorted;		/* by length, bytes and subscript */
+	GrFeatureName *sorted;		/* n entries, ordered by length, bytes and subscript */
 } GrFeatureNames;
 
-/* Features that a name stands for, of ascending subscripts; none where n is 0. */
+/* Features that are elements of one array, in ascending order of subscripts; n is 0 if there are none. */
 typedef struct GrFeatureRange
 {
 	const GrFeatureName *first;
@@ -37,21 +38,21 @@ typedef struct GrFeatureRange
 } GrFeatureRange;
 
 /*
- * The terms but for the intercept, if there is one; terms are any texts, none of them NULL. In a context of its own
- * below the current one. ERROR where two features have one name.
+ * Lists the features: all terms, except the intercept if intercept is true. terms: an array of texts without NULL. The
+ * result lies in a context of its own below the current one. Raises an ERROR if two features have the same name.
  */
 extern GrFeatureNames *gr_name_features(const ArrayType *terms, bool intercept);
 
-/* Were they made of terms that are the same to the byte? */
+/* True if names was made from an array of terms that equals terms byte for byte. */
 extern bool gr_are_names_of(const GrFeatureNames *names, const ArrayType *terms);
 
-/* The feature of that name, or -1 */
+/* Returns the number of the feature called name, or -1. len: bytes of name. */
 extern int	gr_find_feature(const GrFeatureNames *names, const char *name, int len);
 
-/* The features name[1], name[2], ...; subscripts may be missing. */
+/* Returns the features name[1], name[2], ... that the model has; subscripts may be missing. */
 extern GrFeatureRange gr_find_elements(const GrFeatureNames *names, const char *name, int len);
 
-/* The name of a feature */
+/* Returns a copy of a feature's name in the current memory context, or "" if there is no such feature. */
 extern const char *gr_feature_name(const GrFeatureNames *names, int feature);
 
 #endif							/* GPUREG_FEATURE_NAMES_H */

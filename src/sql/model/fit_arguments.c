@@ -1,5 +1,5 @@
 /*
- * fit_arguments.c: what the arguments of a fit's SQL function say; see fit_arguments.h.
+ * fit_arguments.c: reads and checks the arguments that fits have in common; see fit_arguments.h.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRo
 	return fit->query != NULL || fit->kept != NULL;
 }
 
-/* A text argument that may be NULL, or not be there */
+/* Returns a text argument, or NULL if it is NULL or the function has no such argument. */
 static const char *
 name_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -72,7 +72,10 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 	roles->intercept = intercept;
 }
 
-/* Takes the cluster columns that a text[] names. ERROR unless they are one or two, and not the same. */
+/*
+ * Reads the cluster columns that a text[] names into roles. Raises an ERROR unless it names one or two different
+ * columns.
+ */
 static void
 read_clusters(Datum value, GrRoles *roles)
 {

@@ -1,5 +1,7 @@
 /*
- * fit_arguments.h: what the arguments of a fit's SQL function say.
+ * fit_arguments.h: reads and checks the arguments that the SQL functions of fits have in common: query or kept rows,
+ * roles of columns, covariances, penalties. gpu_ols_fit, gpu_logreg_fit and gpu_glm_fit call it first. Arguments are
+ * passed by number. Errors have code 22023 or 0A000.
  */
 #ifndef GPUREG_FIT_ARGUMENTS_H
 #define GPUREG_FIT_ARGUMENTS_H
@@ -15,31 +17,32 @@
 #include "rows/sums/kept_source.h"
 
 /*
- * Reads what the fit is to: argument number query, kept and rows (the filter). False if there is neither a query nor
- * kept rows. ERROR if there are both.
+ * Reads which rows to fit: the arguments query, kept and rows (the filter of kept rows). Returns false if neither a
+ * query nor kept rows are named. Raises an ERROR if both are, or if rows is given with a query.
  */
 extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit);
 
 /*
- * Returns the roles that arguments number weights, frequencies and offsets name; -1: the function has no such argument.
- * ERROR where both weights and frequencies are named.
+ * Returns the roles that the arguments weights, frequencies and offsets name. -1 stands for an argument that the
+ * function does not have. Raises an ERROR if both weights and frequencies are named.
  */
 extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets);
 
-/* Takes the formula that argument number formula is, if it is there, and the intercept that goes with it. */
+/* Sets roles->formula from the argument formula, NULL if it is NULL or missing, and roles->intercept. */
 extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
 
 /*
- * Reads the covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument
- * number clusters names, if it is there. ERROR unless they go together, and the columns are one or two different ones.
+ * Reads the covariances that the argument vcov names, iid if it is NULL, and the cluster columns that the argument
+ * clusters names, if there is one. Raises an ERROR if clustered covariances have no clusters, or others have some, or
+ * unless one or two different columns are named.
  */
 extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions *options,
 							  GrRoles *roles);
 
-/* ERROR unless a fit of these options can have Firth's penalty. */
+/* Raises an ERROR if a fit with these options cannot have Firth's penalty. */
 extern void gr_check_firth(const GrGlmOptions *options, bool quasi);
 
-/* Takes Firth's penalty, if an argument wants it. ERROR if the other options don't go with it. */
+/* Sets options->firth from a boolean argument, false if it is NULL. Raises an ERROR if other options forbid it. */
 static inline void
 gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrGlmOptions *options, bool quasi)
 {
@@ -48,7 +51,7 @@ gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrGlmOptions *options, 
 		gr_check_firth(options, quasi);
 }
 
-/* ERROR unless the option is one that a fit can have. */
+/* Raises an ERROR unless l2 is finite and not negative. */
 static inline void
 gr_check_l2(double l2)
 {
@@ -67,7 +70,7 @@ gr_check_tol(double tol)
 				 errmsg("tol must be between 0 and 1, got %g", tol)));
 }
 
-/* What a logistic regression is fitted by when nothing else is said */
+/* Default options of a GLM fit: logistic, with an intercept, by Newton's method. */
 extern GrGlmOptions gr_glm_defaults(int nfeatures);
 
 #endif							/* GPUREG_FIT_ARGUMENTS_H */

@@ -1,5 +1,6 @@
 /*
- * fn_compare.c: tests between models and of terms: gpu_anova, gpu_wald; how far terms are collinear: gpu_vif.
+ * fn_compare.c: the SQL functions gpu_anova (compares nested models), gpu_wald (tests terms jointly) and gpu_vif
+ * (measures how collinear terms are).
  */
 #include "postgres.h"
 
@@ -32,20 +33,20 @@ PG_FUNCTION_INFO_V1(gr_wald);
 PG_FUNCTION_INFO_V1(gr_vif_model);
 PG_FUNCTION_INFO_V1(gr_vif_stats);
 
-/* What the tests are called, as R does */
+/* Names of the tests in results, as in R */
 #define BY_F "F"
 #define BY_CHISQ "Chisq"
 
-/* A deviance that grows by no more than this share of itself has grown by rounding. */
+/* A deviance that grows by at most this share of itself is regarded as equal: the growth may be rounding. */
 #define DEVIANCE_ROUNDING 1e-10
 
 /*
- * A term is collinear with those before it where its coefficient on one of them moves it by more than this share of its
- * own spread; what is left beside is rounding of the column.
+ * A feature takes part in a collinearity if its coefficient, times its spread, exceeds this share of the spread of the
+ * aliased feature. Less than that is rounding.
  */
 #define COLLINEAR_SHARE 1e-8
 
-/* A float8 that is NULL when it is NaN */
+/* Stores x, as NULL if it is NaN. */
 static void
 set_float(Datum *value, bool *null, double x)
 {
@@ -69,7 +70,7 @@ bad_comparison(const char *detail, const char *hint)
 
 #define NESTED_HINT "Pass two models of the same rows, one of which has only some of the terms of the other."
 
-/* ERROR unless the models may be nested, small in large. */
+/* Raises an ERROR unless small may be nested in large. */
 static void
 check_nested(const GrModel *small, const GrModel *large)
 {
@@ -100,8 +101,8 @@ check_nested(const GrModel *small, const GrModel *large)
 }
 
 /*
- * Twice the logarithm of the likelihood ratio, in units of the dispersion: the deviances' difference. Negative binomial
- * models may each have a theta of its own, and then deviances of different saturated models.
+ * Returns twice the log-likelihood ratio, in units of the dispersion: the difference of the deviances. Negative
+ * binomial models with different thetas are compared by log-likelihood, because their saturated models differ.
  */
 static double
 deviance_drop(const GrModel *small, const GrModel *large)
@@ -118,12 +119,14 @@ deviance_drop(const GrModel *small, const GrModel *large)
 	return drop;
 }
 
-/* A chi-squared statistic of df degrees of freedom over that and the model's dispersion; a perfect fit has none. */
+/*
+ * Returns the F statistic of a deviance drop on df degrees of freedom, by large's dispersion. NaN if that is not known.
+ */
 static double
 f_of_drop(double drop, double df, const GrModel *large)
 {
 	double		dispersion = large->dispersion;
-	/* see gr_model_mean_square() */
+	/* keeps digits of tiny sums; see gr_model_mean_square() */
 	double		unit = large->deviance > 0 && large->deviance < 1e-280 ? 0x1p200 : 1.0;
 
 	if (gr_family(large->distribution.family)->least_squares)
@@ -133,7 +136,7 @@ f_of_drop(double drop, double df, const GrModel *large)
 	return dispersion >= 0 ? drop * unit / df / dispersion : NAN;
 }
 
-/* A row of gpu_anova's, of which the first has no test. */
+/* Adds a row of gpu_anova's result. smaller: model to test against; NULL for the first row, which has no test. */
 static void
 put_model(ReturnSetInfo *rsinfo, int number, const GrModel *model, const GrModel *smaller)
 {
@@ -161,7 +164,7 @@ put_model(ReturnSetInfo *rsinfo, int number, const GrModel *model, const GrModel
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* gpu_anova(m0 gpu_model, m1 gpu_model): a row a model, the one of the smaller rank first */
+/* gpu_anova(m0 gpu_model, m1 gpu_model): one row per model, the model of smaller rank first */
 Datum
 gr_anova(PG_FUNCTION_ARGS)
 {
@@ -196,7 +199,7 @@ refuse_term(const char *name, const char *what, const char *hint)
 			 hint == NULL ? 0 : errhint("%s", hint)));
 }
 
-/* Marks the terms that are named; ERROR if there is none of a name. */
+/* Sets wanted[k] for the terms named. Raises an ERROR if the model has no term of a name. */
 static void
 mark_named(const GrModel *model, ArrayType *names, bool *wanted)
 {
@@ -229,7 +232,10 @@ mark_named(const GrModel *model, ArrayType *names, bool *wanted)
 	pfree(sorted);
 }
 
-/* The places of the terms to test, and how many; aliased ones left out */
+/*
+ * Returns the numbers of the *n terms to test: those named, or all but the intercept if names is NULL. Aliased terms
+ * are left out.
+ */
 static int *
 terms_to_test(const GrModel *model, ArrayType *names, int *n)
 {
@@ -255,7 +261,10 @@ terms_to_test(const GrModel *model, ArrayType *names, int *n)
 	return terms;
 }
 
-/* ERROR where the covariances give no test of the terms; place: of the term that prevents it, for some outcomes */
+/*
+ * Raises an ERROR if the covariances allow no test of the terms. place: number of the term that prevents the test, for
+ * outcomes that have one.
+ */
 static void
 check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 {
@@ -290,7 +299,7 @@ check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 	}
 }
 
-/* The degrees of freedom of a test of n terms: where each term has its own, the least of theirs */
+/* Returns the degrees of freedom of a joint test of n terms: the least of theirs, if terms have their own. */
 static double
 df_of_terms(const GrModel *model, const int *terms, int n)
 {
@@ -301,7 +310,7 @@ df_of_terms(const GrModel *model, const int *terms, int n)
 	return gr_least_df(model->extras.df, model->df_inference, used, model->nterms);
 }
 
-/* gpu_wald(model gpu_model, terms text[]): one row; none where the model is NULL */
+/* gpu_wald(model gpu_model, terms text[]): one row; no row if the model is NULL */
 Datum
 gr_wald(PG_FUNCTION_ARGS)
 {
@@ -352,7 +361,7 @@ gr_wald(PG_FUNCTION_ARGS)
  * gpu_vif
  */
 
-/* A row a term */
+/* Adds a term's row to gpu_vif's result. */
 static void
 put_vif(ReturnSetInfo *rsinfo, const char *term, double vif)
 {
@@ -360,13 +369,13 @@ put_vif(ReturnSetInfo *rsinfo, const char *term, double vif)
 	bool		nulls[2] = {false};
 
 	values[0] = CStringGetTextDatum(term);
-	/* less than 1 is rounding */
+	/* only rounding makes it less than 1 */
 	set_float(&values[1], &nulls[1], vif < 1 ? 1 : vif);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* ERROR unless the covariances tell how collinear the terms are. */
+/* Raises an ERROR unless the model's covariances determine variance inflation factors. */
 static void
 check_vif_model(const GrModel *model)
 {
@@ -390,7 +399,10 @@ check_vif_model(const GrModel *model)
 				 errhint("Compute them from a state: gpu_vif(gpu_ols_stats_agg(y, x1, ...)).")));
 }
 
-/* The inflation of term i of a solved block; NaN where rounding of the covariances leaves it fewer than six digits */
+/*
+ * Returns the inflation of term i of a solved block, or NaN if rounding of the covariances leaves fewer than six
+ * digits.
+ */
 static double
 inflation_of(const GrVcovBlock *block, int i)
 {
@@ -442,17 +454,17 @@ gr_vif_model(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A state's sums about its shift, the response's being 0: what its features are among themselves */
+/* Sums of a state's p features, with a response that is set to 0. */
 typedef struct Features
 {
 	int			p;
 	GrGram		gram;
 	void	   *workspace;
-	bool	   *aliased;		/* p + 1, the intercept first */
-	double	   *coef;			/* p + 1 */
+	bool	   *aliased;		/* p + 1 flags, the intercept first */
+	double	   *coef;			/* p + 1 coefficients */
 } Features;
 
-/* A feature's sum of squares about its mean */
+/* Returns a feature's sum of squares about its mean. */
 static double
 spread_of(const Features *f, int64 feature)
 {
@@ -477,7 +489,7 @@ open_features(Features *f, GrState *stats)
 	f->workspace = palloc_extended(gr_normal_workspace_nbytes(f->p), MCXT_ALLOC_HUGE);
 	f->aliased = palloc0((f->p + 1) * sizeof(bool));
 	f->coef = fit.coef = palloc((f->p + 1) * sizeof(double));
-	/* the terms that a fit would leave out, whatever its response is */
+	/* finds the terms that every fit leaves out, whatever the response */
 	if (!gr_ols_solve(&f->gram, f->workspace, &fit, &gr_host, &err))
 		gr_raise_columns(&err, f->p, NULL);
 	for (int k = 0; k <= f->p; k++)
@@ -485,8 +497,8 @@ open_features(Features *f, GrState *stats)
 }
 
 /*
- * Marks as collinear the features that make up an aliased one, whose regression on the others has the response's place
- * in the triangle.
+ * Marks the features that determine an aliased feature as collinear. The aliased feature is regressed on the others: it
+ * takes the response's row in f->gram, which is overwritten.
  */
 static void
 mark_partners(Features *f, int aliased, double *vif)
@@ -496,7 +508,7 @@ mark_partners(Features *f, int aliased, double *vif)
 	double		least = COLLINEAR_SHARE * sqrt(spread_of(f, aliased));
 
 	vif[aliased] = INFINITY;
-	/* it is constant */
+	/* the feature is constant */
 	if (!(least > 0))
 		return;
 	for (int64 k = 0; k <= f->p; k++)
@@ -512,7 +524,9 @@ mark_partners(Features *f, int aliased, double *vif)
 	pfree(fit.aliased);
 }
 
-/* gpu_vif(stats gpu_ols_stats): a feature's sum of squares over what the others leave of it */
+/*
+ * gpu_vif(stats gpu_ols_stats): a feature's sum of squares over its residual sum of squares, given the other features
+ */
 Datum
 gr_vif_stats(PG_FUNCTION_ARGS)
 {

@@ -1,5 +1,5 @@
 /*
- * fn_distributions.c: R's distribution functions pnorm, qnorm, pt, qt, pchisq, qchisq, pf and qf.
+ * fn_distributions.c: SQL functions of R's pnorm, qnorm, pt, qt, pchisq, qchisq, pf and qf.
  */
 #include "postgres.h"
 
@@ -18,7 +18,10 @@ PG_FUNCTION_INFO_V1(gr_qchisq);
 PG_FUNCTION_INFO_V1(gr_pf);
 PG_FUNCTION_INFO_V1(gr_qf);
 
-/* Argument i; ERROR unless it is a probability. NaN goes through all of them, to the result. */
+/*
+ * Returns argument i. Raises an ERROR if it is outside 0 .. 1. NaN passes this and the other checks; the result is then
+ * NaN.
+ */
 static double
 probability_argument(FunctionCallInfo fcinfo, int i)
 {

@@ -1,7 +1,6 @@
 /*
- * fn_predict_rows.c: gpu_predict_rows(): predictions of a model for the rows of a kept set, by its columns' names.
- *
- * Rows come back from the device service a piece at a time, and are predicted here, as gpu_predict() does it for one.
+ * fn_predict_rows.c: gpu_predict_rows() predicts for the rows of a kept set. It finds the model's columns by name,
+ * reads the rows from the device service in portions, and predicts here, row by row, as gpu_predict() does.
  */
 #include "postgres.h"
 
@@ -34,21 +33,21 @@ enum
 	ARG_MODEL, ARG_KEPT, ARG_KEY, ARG_ROWS
 };
 
-/* A kept number that stands for a level, and the number of that level in the model */
+/* A code in a kept column, which stands for a level, and that level's number in the model. */
 typedef struct Level
 {
 	double		code;
-	int			kept;			/* the kept one's */
-	int			number;			/* -1: the model has no such level */
+	int			kept;			/* number of the level in the kept column */
+	int			number;			/* number of the level in the model; -1: the model has no such level */
 } Level;
 
-/* Where the value of a column that the model is made of comes from */
+/* Kept column that holds the values of one of the model's columns. */
 typedef struct Source
 {
-	int			at;				/* which kept column */
+	int			at;				/* number of the kept column */
 	GrKeptKind	kind;
-	GrColumn	column;			/* what its values are as those of a design's column */
-	int			nlevels;		/* of a kept factor, in the order of the codes */
+	GrColumn	column;			/* type of the values, as those of a design's column */
+	int			nlevels;		/* levels of a kept factor, ordered by code */
 	Level	   *levels;
 } Source;
 
@@ -56,12 +55,12 @@ typedef struct Prediction
 {
 	GrPredictor model;
 	const GrKeptSet *set;
-	GrDesign   *design;			/* NULL: features are columns */
-	int			n;				/* columns that the model is made of */
-	int			offset;			/* kept column that is the model's offset; -1: it has none */
+	GrDesign   *design;			/* NULL: each feature is a column */
+	int			n;				/* number of columns that the model needs */
+	int			offset;			/* number of the kept column that holds the offset; -1: the model has no offset */
 	Source	   *sources;
 	double	   *values;
-	double	   *features;		/* of a design, and what rounding left of them */
+	double	   *features;		/* features of a design, then their low halves */
 	MemoryContext row_context;
 } Prediction;
 
@@ -88,7 +87,7 @@ compare_codes(const void *a, const void *b)
 	return u < v ? -1 : u > v;
 }
 
-/* Which levels of the model those of a kept factor are */
+/* Lists the codes of a kept factor with the numbers of their levels in the model. */
 static void
 match_levels(const GrKeptColumn *column, const GrLevels *of_model, Source *source)
 {
@@ -103,7 +102,7 @@ match_levels(const GrKeptColumn *column, const GrLevels *of_model, Source *sourc
 	qsort(source->levels, levels->n, sizeof(Level), compare_codes);
 }
 
-/* Column k of the design */
+/* Finds the kept column for column k of the design. Raises an ERROR if its kind does not fit. */
 static void
 find_design_column(const Prediction *p, int k)
 {
@@ -122,7 +121,7 @@ find_design_column(const Prediction *p, int k)
 		match_levels(column, &of->levels, source);
 }
 
-/* Features that are columns */
+/* Finds the kept columns of a model whose features are columns. Raises an ERROR if one is a category. */
 static void
 find_features(Prediction *p)
 {
@@ -179,7 +178,7 @@ find_columns(Prediction *p)
  * Rows
  */
 
-/* The level that a kept number stands for; ERROR if the model doesn't have it. */
+/* Stores the level of column k that the kept number code stands for. Raises an ERROR if the model has no such level. */
 static void
 take_level(const Prediction *p, int k, double code)
 {
@@ -195,13 +194,13 @@ take_level(const Prediction *p, int k, double code)
 		p->values[p->n + k] = level->number;
 		return;
 	}
-	/* which says so */
+	/* raises the error for an unknown level */
 	text = p->set->columns[source->at].levels.level[level->kept];
 	gr_take_design_value(p->design, k, &source->column,
 						 PointerGetDatum(cstring_to_text_with_len(text.bytes, text.nbytes)), false, p->values);
 }
 
-/* The values of the model's columns; false if one, or the offset, is NULL. */
+/* Stores the values of the model's columns. Returns false if a value or the offset is NULL. */
 static bool
 take_row(const Prediction *p, const double *row)
 {
@@ -246,7 +245,10 @@ predict(const Prediction *p, const double *row)
 	return gr_predict_mean(&p->model, eta, finite);
 }
 
-/* A row of the result for each kept row, in the order in which they lie there; returns how many there are */
+/*
+ * Adds one row to the result per kept row, in the order in which they are kept. key: number of the column with the
+ * identifiers, or -1. Returns the number of rows.
+ */
 static int64
 put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
 {
@@ -276,7 +278,7 @@ describe_kept(void *arg)
 	errcontext("kept rows \"%s\"", (const char *) arg);
 }
 
-/* Where the column that tells rows apart is; -1: none is named */
+/* Returns the number of the kept column that the argument key names; -1 if it is NULL. */
 static int
 find_key(FunctionCallInfo fcinfo, const GrKeptSet *set)
 {
@@ -291,8 +293,8 @@ find_key(FunctionCallInfo fcinfo, const GrKeptSet *set)
 }
 
 /*
- * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8); no rows if there
- * is no model, or no name
+ * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8). Returns no rows if
+ * model or kept is NULL.
  */
 Datum
 gr_predict_rows(PG_FUNCTION_ARGS)

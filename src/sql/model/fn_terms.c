@@ -1,5 +1,5 @@
 /*
- * fn_terms.c: gpu_with_terms: a model under other names.
+ * fn_terms.c: gpu_with_terms, which gives a model's terms other names.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@ compare_names(const void *a, const void *b, void *arg)
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
-/* ERROR unless names differ from each other. */
+/* Raises an ERROR if two names are equal. */
 static void
 check_distinct(const char *const *names, int n)
 {
@@ -43,7 +43,7 @@ check_distinct(const char *const *names, int n)
 	pfree(sorted);
 }
 
-/* The names of all terms: those given, behind the intercept's if that is left out. */
+/* Returns the names of all terms. array may leave out the intercept's name. */
 static const char **
 new_names(const GrModel *model, ArrayType *array)
 {
@@ -68,7 +68,7 @@ new_names(const GrModel *model, ArrayType *array)
 		names[first + k] = TextDatumGetCString(items[k]);
 		gr_poll_loop(k);
 	}
-	/* the name tells that a model has an intercept, and so must stay where it is, and be nowhere else */
+	/* the name marks the intercept: the first term of a model with an intercept, and no other, must have it */
 	for (int k = 0; k < model->nterms; k++)
 		if ((strcmp(names[k], GR_INTERCEPT) == 0) != (model->intercept && k == 0))
 			bad_terms(psprintf("term %d must %sbe called \"%s\"", k + 1, model->intercept && k == 0 ? "" : "not ",

@@ -1,5 +1,5 @@
 /*
- * fn_tidy.c: gpu_tidy, a model's coefficients with their tests, and gpu_glance, measures of the whole model.
+ * fn_tidy.c: gpu_tidy (a model's coefficients with their tests) and gpu_glance (measures of the whole model).
  */
 #include "postgres.h"
 
@@ -18,11 +18,11 @@
 PG_FUNCTION_INFO_V1(gr_tidy);
 PG_FUNCTION_INFO_V1(gr_glance);
 
-/* Columns of gpu_tidy: up to release 0.1.0, and now */
+/* Number of columns of gpu_tidy in release 0.1.0, and now */
 #define TIDY_COLUMNS_OLD 7
 #define TIDY_COLUMNS 8
 
-/* Sets a float8 that is NULL if it is NaN. */
+/* Stores x, as NULL if it is NaN. */
 static void
 set_float(Datum *value, bool *null, double x)
 {
@@ -31,8 +31,8 @@ set_float(Datum *value, bool *null, double x)
 }
 
 /*
- * Do the data determine to which infinity separated term k runs? If not, its variance is infinite; a fit without
- * covariances hasn't asked.
+ * True if the data determine to which infinity the separated term k diverges. If they do not, its variance is infinite.
+ * False for a fit without covariances, which did not determine it.
  */
 static bool
 has_sign(const GrModel *model, int k)
@@ -40,14 +40,17 @@ has_sign(const GrModel *model, int k)
 	return model->vcov != NULL && !isinf(model->vcov[(Size) k * model->nterms + k]);
 }
 
-/* The quantile of t for limits of conf_level, of the normal distribution if df is infinite; NaN without df */
+/*
+ * Returns the quantile of t for limits of conf_level (of the normal distribution if df is infinite), or NaN if df is
+ * NaN.
+ */
 static double
 quantile_of(double conf_level, double df)
 {
 	return df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
 }
 
-/* Fills a row of gpu_tidy, for term k. quantile: by the term's degrees of freedom, df */
+/* Fills the row of term k. df: degrees of freedom of the term; quantile: that of its confidence limits. */
 static void
 fill_row(const GrModel *model, int k, double df, double quantile, bool exponentiate, Datum *values, bool *nulls)
 {
@@ -72,8 +75,8 @@ fill_row(const GrModel *model, int k, double df, double quantile, bool exponenti
 }
 
 /*
- * gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): a row per term. The SQL function of release 0.1.0
- * has no column df.
+ * gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): one row per term. The SQL function of release
+ * 0.1.0 has no column df.
  */
 Datum
 gr_tidy(PG_FUNCTION_ARGS)

@@ -1,5 +1,5 @@
 /*
- * method.c: the field method of a gpu_model; see method.h.
+ * method.c: writes and reads the field method of a gpu_model; see method.h.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #define IV "iv"
 #define ELASTIC_NET " (elastic net)"
 
-/* Appends a number so that it is read back as it is. */
+/* Appends " (what = number)", with the digits that read back as the same number. */
 static void
 append_part(StringInfo buf, const char *what, double number)
 {
@@ -57,7 +57,7 @@ is_text(const text *value, const char *expected, Size n)
 	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
 }
 
-/* Is it what such a model is called? */
+/* True if value is the text of this method. */
 static bool
 is_method_text(const text *value, const GrMethod *method)
 {
@@ -68,7 +68,7 @@ is_method_text(const text *value, const GrMethod *method)
 	return same;
 }
 
-/* The number of a part that append_part() has made, and whether there is one */
+/* Reads the number that append_part() wrote for what. Returns false if there is none. */
 static bool
 read_part(const char *parts, const char *what, double *number)
 {
@@ -80,7 +80,10 @@ read_part(const char *parts, const char *what, double *number)
 	return true;
 }
 
-/* The parts of an elastic net; false where they aren't what one has */
+/*
+ * Reads alpha and lambda of an elastic net, if there is one. Returns false if they are missing, out of range or beside
+ * another penalty.
+ */
 static bool
 read_net(const char *parts, GrMethod *method)
 {
@@ -100,7 +103,7 @@ gr_read_method(const text *value, GrMethod *method)
 
 	method->l2 = method->theta_error = method->alpha = method->lambda = 0;
 	method->firth = method->iv = method->net = false;
-	/* read for each row of a prediction: most often that's all */
+	/* the common case, tested first because predictions read this field for each row */
 	if (is_text(value, name, strlen(name)))
 		return true;
 	parts = text_to_cstring(value);

@@ -1,6 +1,6 @@
 /*
- * method.h: the field method of a gpu_model: what the model is called, its penalty, and the error of an estimated
- * theta, for which the type has no other field.
+ * method.h: writes and reads the field method of a gpu_model. Besides the kind of model it holds what no other field of
+ * the type has room for: the penalty and the standard error of an estimated theta. model.c is the only caller.
  */
 #ifndef GPUREG_METHOD_H
 #define GPUREG_METHOD_H
@@ -9,34 +9,38 @@
 
 #include "compute/dist/family.h"
 
-/* What it tells */
+/* Contents of the field */
 typedef struct GrMethod
 {
 	GrDistribution distribution;
 	bool		quasi;
 	double		l2;				/* >= 0 */
 	bool		firth;
-	bool		iv;				/* linear, by two-stage least squares */
-	double		theta_error;	/* see GrModel */
-	bool		net;			/* an elastic net, of these: */
+	bool		iv;				/* linear model, by two-stage least squares */
+	double		theta_error;	/* standard error of theta; see GrModel */
+	bool		net;			/* elastic net, with these alpha and lambda: */
 	double		alpha;			/* 0 .. 1 */
 	double		lambda;			/* >= 0 */
 } GrMethod;
 
 /*
- * "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)",
- * "iv", "ols (elastic net) (alpha = 1) (lambda = 0.1)"
+ * Returns the field's text in the current memory context. Examples: "logistic regression", "logistic regression (l2 =
+ * 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv", "ols (elastic net) (alpha = 1) (lambda =
+ * 0.1)".
  */
 extern text *gr_method_text(const GrMethod *method);
 
-/* True if the field is the family's method alone, as most are. */
+/* True if the text is just the family's name for the method, as for most models. */
 static inline bool
 gr_method_is_plain(const GrMethod *method)
 {
 	return !method->iv && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
 }
 
-/* Sets the penalty and the error, where the distribution is known; false if no such model is called that. */
+/*
+ * Reads value into method, whose distribution and quasi must be set. Returns false if such a model cannot have this
+ * text.
+ */
 extern bool gr_read_method(const text *value, GrMethod *method);
 
 #endif							/* GPUREG_METHOD_H */

@@ -1,5 +1,5 @@
 /*
- * model.c: the type gpu_model: build and read.
+ * model.c: builds and reads values of the type gpu_model; see model.h.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@
 #include "sql/model/method.h"
 #include "sql/model/model.h"
 
-/* The fields of gpu_model, in the order of its definition. */
+/* Fields of gpu_model, in the order of its definition. */
 enum
 {
 	F_METHOD, F_TERMS, F_COEF, F_VCOV, F_N, F_N_SKIPPED, F_RANK, F_DF_RESIDUAL, F_DEVIANCE, F_NULL_DEVIANCE,
@@ -48,7 +48,7 @@ static const Oid field_types[MODEL_NFIELDS] = {
  * Building
  */
 
-/* A float8[] of one or two dimensions, n numbers in all, of which some are NaN: these become NULL. */
+/* Returns a float8[] of n numbers, some of them NaN, which become NULL. */
 static ArrayType *
 float_array_with_nulls(const double *values, int64 n, int ndim, int *dims, int *lbs)
 {
@@ -70,8 +70,8 @@ float_array_with_nulls(const double *values, int64 n, int ndim, int *dims, int *
 }
 
 /*
- * A float8[] of one (ncols 0) or two dimensions in which NaN becomes NULL. A covariance matrix may have many megabytes:
- * without NaN it is copied as it is.
+ * Returns a float8[] of one (ncols 0) or two dimensions in which NaN becomes NULL. Without NaN the numbers are copied
+ * at once, because a covariance matrix may have many megabytes.
  */
 static ArrayType *
 float_array_nan_null(const double *values, int nrows, int ncols)
@@ -107,7 +107,7 @@ gr_model_term(const GrModel *model, int k)
 	return feature < 0 ? GR_INTERCEPT : psprintf("x%d", feature + 1);
 }
 
-/* The names of the terms, or of those that are separated. */
+/* Returns the names of all terms or, if separated is true, of the separated ones. */
 static ArrayType *
 terms_array(const GrModel *model, bool separated)
 {
@@ -126,7 +126,7 @@ gr_model_coefficients(const GrModel *model)
 	return float_array_nan_null(model->coef, model->nterms, 0);
 }
 
-/* A float8 that is NULL when it is NaN. */
+/* Stores x, as NULL if it is NaN. */
 static void
 set_float(Datum *value, bool *null, double x)
 {
@@ -144,7 +144,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	return gr_model_row(tupdesc, model);
 }
 
-/* What the model remembers beside its fields: with the low halves of its covariances where sums of these cancel */
+/* Returns the model's extras, with the low halves of its covariances if sums of these cancel. */
 static GrModelExtras
 extras_of(const GrModel *model)
 {
@@ -207,7 +207,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	set_float(&values[F_LOG_LIK], &nulls[F_LOG_LIK], model->log_lik);
 	values[F_FAMILY] = CStringGetTextDatum(gr_family_name(model->distribution.family, model->quasi));
 	values[F_LINK] = CStringGetTextDatum(gr_link_name(model->distribution.link));
-	/* no field of a common model is NULL, for whoever asks whether a model IS NOT NULL */
+	/* INFINITY, not NULL: no field of a common model is NULL, so "model IS NOT NULL" is true */
 	values[F_THETA] = Float8GetDatum(gr_family(model->distribution.family)->has_theta ? model->distribution.theta :
 									 INFINITY);
 	set_float(&values[F_DISPERSION], &nulls[F_DISPERSION], model->dispersion);
@@ -250,7 +250,7 @@ gr_model_disperse(GrModel *model)
 		model->vcov[k] *= model->dispersion;
 }
 
-/* Where terms are aliased that others would be moved to: the sums are moved, and then solved. */
+/* Solves the moved sums. Used if terms are aliased to which others would be moved after the solve. */
 static void
 solve_moved(GrModel *model, const GrGram *gram, const char *const *names, bool want_vcov)
 {
@@ -317,7 +317,7 @@ gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *c
  * Reading
  */
 
-/* An array of n float8, or of n x n; ERROR if it is another. */
+/* Returns an array of n float8 (ndim 1) or n x n (ndim 2). Raises an ERROR if it has another type or shape. */
 static ArrayType *
 float_array(Datum datum, int ndim, int n)
 {
@@ -329,7 +329,7 @@ float_array(Datum datum, int ndim, int n)
 	return array;
 }
 
-/* Its numbers, NULLs as NaN */
+/* Returns the array's numbers, with NaN for NULL. */
 static double *
 read_floats(ArrayType *array)
 {
@@ -387,8 +387,8 @@ gr_model_find_term(const GrModel *model, const int *sorted, const char *name)
 }
 
 /*
- * Marks the terms that are named as separated, with the sign of their coefficients; of terms of one name as many as it
- * is there. Names of no term are passed over.
+ * Marks the terms named in datum as separated, with the sign of their coefficients. A name that is listed twice marks
+ * two terms of that name. Names of no term are ignored.
  */
 static void
 read_separated(Datum datum, GrModel *model)
@@ -420,7 +420,7 @@ read_separated(Datum datum, GrModel *model)
 	}
 }
 
-/* An array of at least one name, none of them NULL */
+/* Returns the array of terms. Raises an ERROR unless it has at least one name, and no NULL. */
 static ArrayType *
 terms_of(Datum datum)
 {
@@ -449,7 +449,7 @@ read_terms(Datum datum, int *nterms)
 	return terms;
 }
 
-/* ERROR unless the row's own type, whatever the argument's is, has a model's fields. */
+/* Raises an ERROR unless tupdesc, the type that the row itself names, has the fields of a gpu_model. */
 static void
 check_fields(TupleDesc tupdesc)
 {
@@ -472,7 +472,7 @@ is_text(const text *value, const char *expected)
 	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
 }
 
-/* The family and link; those of the method where the model doesn't tell, as those of earlier versions */
+/* Returns the family and link. If the model has neither, as models of earlier versions, method decides. */
 static GrDistribution
 read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 {
@@ -498,7 +498,7 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 	return distribution;
 }
 
-/* The distribution, and what is penalised */
+/* Reads the distribution and the method. */
 static void
 read_kind(const Datum *values, const bool *nulls, GrModel *model)
 {
@@ -517,7 +517,7 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	model->net_lambda = method.lambda;
 }
 
-/* Reads the fields of a model. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
+/* Reads all fields. Only vcov, the deviances, separated, device and the fields from log_lik on may be NULL. */
 static void
 read_fields(HeapTupleHeader header, Datum *values, bool *nulls)
 {
@@ -536,11 +536,11 @@ read_fields(HeapTupleHeader header, Datum *values, bool *nulls)
 			gr_bad_model("One of its fields is NULL.");
 }
 
-/* The numbers of a model whose distribution is read */
+/* Reads the scalar fields of a model whose distribution is set. */
 static void
 read_numbers(const Datum *values, const bool *nulls, GrModel *model)
 {
-	/* a model that doesn't tell is one of rows without weights */
+	/* models of earlier versions have no family; they had no weights */
 	bool		told = !nulls[F_FAMILY];
 
 	model->nrows = DatumGetInt64(values[F_N]);
@@ -558,7 +558,7 @@ read_numbers(const Datum *values, const bool *nulls, GrModel *model)
 	model->converged = DatumGetBool(values[F_CONVERGED]);
 }
 
-/* ERROR if a model of nterms terms has degrees of freedom for another number of them. */
+/* Raises an ERROR if the model has ndf degrees of freedom of its own, and ndf is not nterms. */
 static void
 check_df(int ndf, int nterms)
 {
@@ -566,7 +566,7 @@ check_df(int ndf, int nterms)
 		gr_bad_model("Its degrees of freedom and terms differ in number.");
 }
 
-/* Of a model of so many terms, in which the distribution, quasi and l2 are read */
+/* Reads what standard errors need from a model of nterms terms, whose distribution, quasi, l2 and iv are set. */
 static void
 read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, GrPredictorError *error)
 {
@@ -613,7 +613,7 @@ gr_model_df(const GrModel *model, int k)
 	return model->extras.df == NULL ? model->df_inference : model->extras.df[k];
 }
 
-/* Reads the field design; field: NULL if it is NULL. */
+/* Reads the field design, which is NULL if the model's is. */
 static void
 read_predictor_design(const text *field, GrPredictor *predictor)
 {
@@ -671,7 +671,7 @@ gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorErr
 	predictor->serial = 0;
 	predictor->link = model.distribution.link;
 	predictor->terms = terms_of(values[F_TERMS]);
-	/* an array's data begins aligned, and with the first element */
+	/* an array's data begins aligned, with the first element */
 	predictor->intercept = is_text((text *) ARR_DATA_PTR(predictor->terms), GR_INTERCEPT);
 	predictor->nfeatures = ARR_DIMS(predictor->terms)[0] - (predictor->intercept ? 1 : 0);
 	coef = float_array(values[F_COEF], 1, ARR_DIMS(predictor->terms)[0]);

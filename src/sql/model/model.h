@@ -1,5 +1,7 @@
 /*
- * model.h: the SQL composite type gpu_model.
+ * model.h: the SQL composite type gpu_model, as a C struct. Fits fill a GrModel and return it with gr_model_datum().
+ * Functions that take a model read it with gr_read_model(); predictions, which get it for each row, read only part of
+ * it with gr_open_predictor().
  */
 #ifndef GPUREG_MODEL_H
 #define GPUREG_MODEL_H
@@ -17,66 +19,72 @@
 #include "compute/linear/ols.h"
 #include "sql/model/model_extras.h"
 
-/* The term of that name, if it is the first */
+/* Name of the first term if it is the intercept. */
 #define GR_INTERCEPT "(intercept)"
 
-/* A gpu_model in C. NaN stands for NULL in coef and vcov. */
+/*
+ * A gpu_model in C. NaN stands for NULL in coef and vcov. l2, firth, iv, net and theta_error are parts of the SQL field
+ * method.
+ */
 typedef struct GrModel
 {
 	GrDistribution distribution;
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
-	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
-	bool		firth;			/* Firth's is another, likewise */
-	bool		iv;				/* two-stage least squares, likewise: the deviances are what y - X b leaves, squared */
-	bool		net;			/* an elastic net's is another, likewise, of these: */
+	double		l2;				/* ridge penalty; 0: none */
+	bool		firth;			/* Firth's penalty */
+	bool		iv;				/* two-stage least squares: the deviance is the sum of squares of y - X b */
+	bool		net;			/* elastic net, with these alpha and lambda: */
 	double		net_alpha;
 	double		net_lambda;
 	/*
-	 * The standard error of the negative binomial theta, infinite where that is; NaN: there is none. 0: theta wasn't
-	 * estimated, and is no parameter. In SQL a part of the method
+	 * Standard error of an estimated negative binomial theta: infinite if theta is, NaN if it is not known, 0 if theta
+	 * was not estimated.
 	 */
 	double		theta_error;
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
-	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */
+	const char **terms;			/* nterms names; NULL in a model being built: (intercept), x1, x2, ... */
 	double	   *coef;			/* nterms */
-	double	   *vcov;			/* nterms x nterms; NULL where it wasn't computed */
-	/* packed triangle: what rounding left of vcov, set by a fit; NULL: not known. In extras of a model that was read */
+	double	   *vcov;			/* nterms x nterms; NULL if it was not computed */
+	/*
+	 * Low halves of vcov, a packed triangle, set by a fit; NULL: not known. A model that was read has them in extras.
+	 */
 	double	   *vcov_low;
-	int		   *separated;		/* nterms; 1 or -1: no finite estimate, it runs off to that infinity; NULL: all 0 */
+	/* nterms: 1 or -1 if the estimate diverges to plus or minus infinity, else 0; NULL: all 0 */
+	int		   *separated;
 	int64		nrows;
 	int64		nskipped;
 	int			rank;
 	int64		df_residual;
 	double		deviance;
 	double		null_deviance;
-	double		log_lik;		/* NaN: not known, or there is none */
+	double		log_lik;		/* NaN: not known, or the fit has no likelihood */
 	int			iterations;
 	bool		converged;
 	const char *device;
-	double		dispersion;		/* the factor of the variance, which vcov has in it; NaN: not known */
-	const char *vcov_type;		/* what vcov is: "iid", "HC1"; NULL: iid */
-	double		df_inference;	/* of t, by which estimates are tested; INFINITY: by the normal distribution */
-	const GrTermMoves *moves;	/* for gr_model_solve(); NULL: none */
-	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
-	GrModelExtras extras;		/* what it remembers beside its fields; in SQL in front of the design */
+	double		dispersion;		/* factor of the variance, which vcov includes; NaN: not known */
+	const char *vcov_type;		/* type of vcov, such as "iid" or "HC1"; NULL: iid */
+	double		df_inference;	/* degrees of freedom of tests by t; INFINITY: by the normal distribution */
+	const GrTermMoves *moves;	/* passed to gr_model_solve(); NULL: none */
+	const char *design;			/* rules that make terms of columns, see design.h; NULL or "": each term is a column */
+	GrModelExtras extras;		/* further records of the model; in SQL at the beginning of the field design */
 } GrModel;
 
-/* What a prediction wants of a gpu_model, where it lies in the argument: it is read for each row. */
+/* The fields of a gpu_model that a prediction needs. It points into the argument, because it is read for each row. */
 typedef struct GrPredictor
 {
 	GrLink		link;
 	bool		intercept;		/* the first term is the intercept */
 	int			nfeatures;
-	ArrayType  *terms;			/* any texts, none NULL; the intercept, if there is one, and a feature each */
-	const double *coef;			/* of the terms; those that aren't NULL alone, which follow one another */
-	const bits8 *nulls;			/* of coef; NULL: none is */
-	GrString	design;			/* how features are made of columns; "": each is one */
-	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: there are none */
+	ArrayType  *terms;			/* names without NULL: the intercept's, if there is one, then one per feature */
+	const double *coef;			/* coefficients that are not NULL, in order of the terms */
+	const bits8 *nulls;			/* null bitmap of coef; NULL: no coefficient is NULL */
+	GrString	design;			/* rules that make features of columns; "": each feature is a column */
+	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: no offsets */
 	GrString	vcov_low;		/* low halves as text; bytes NULL: the model has none. See gr_read_low() */
-	/* The rest is set by gr_cached_predictor() alone. */
-	uint64		serial;			/* number of this model among those that the call has read; 0: not a cached one */
-	const double *dense;		/* coefficients of all terms, 0 for NULL; NULL: one of them is not finite */
+	/* Only gr_cached_predictor() sets these: */
+	uint64		serial;			/* number of this model among those that the call has read, from 1; 0: not cached */
+	const double *dense;		/* coefficients of all terms, 0 for NULL; NULL: a coefficient is not finite */
 } GrPredictor;
 
 /* True if a prediction needs an offset. */
@@ -86,7 +94,7 @@ gr_has_offsets(const GrPredictor *model)
 	return model->offsets.bytes != NULL;
 }
 
-/* True if two names are the same, or both are none (bytes NULL). */
+/* True if two names are equal, or both are missing (bytes NULL). */
 static inline bool
 gr_same_name(GrString a, GrString b)
 {
@@ -94,20 +102,23 @@ gr_same_name(GrString a, GrString b)
 		(a.nbytes == 0 || memcmp(a.bytes, b.bytes, a.nbytes) == 0);
 }
 
-/* What the error of a prediction wants beside that */
+/* Further fields of a gpu_model, which the standard error of a prediction needs. */
 typedef struct GrPredictorError
 {
 	GrDistribution distribution;
 	double		l2;
-	bool		robust;			/* the covariances are made of residuals, not iid */
-	bool		iv;				/* ... of the regressors' projections */
-	const double *vcov;			/* terms x terms, NaN for NULL; NULL: there is none */
+	bool		robust;			/* vcov is made from residuals, not iid */
+	bool		iv;				/* vcov is that of two-stage least squares */
+	const double *vcov;			/* terms x terms, NaN for NULL; NULL: the model has none */
 	double		dispersion;		/* NaN: not known */
 	double		df_inference;
-	const double *df;			/* of each term, NaN for terms without; NULL: df_inference */
+	const double *df;			/* degrees of freedom of each term, NaN: none; NULL: all have df_inference */
 } GrPredictorError;
 
-/* The coefficient of term k, to which *at points unless it is NULL; as NaN if it is. The terms one after another */
+/*
+ * Returns the coefficient of term k, or NaN if it is NULL. Call it for k = 0, 1, ...; *at begins at model->coef and is
+ * advanced past each coefficient that is not NULL.
+ */
 static inline double
 gr_next_coef(const GrPredictor *model, int k, const double **at)
 {
@@ -115,86 +126,90 @@ gr_next_coef(const GrPredictor *model, int k, const double **at)
 }
 
 /*
- * Reads what a prediction needs of a model, which anyone may have made: its numbers may be any. The predictor points
- * into header and into memory of the current context. error: NULL, or receives what standard errors need. ERROR if the
- * value is not a model.
+ * Reads what a prediction needs from a model. The predictor points into header and into memory of the current context.
+ * error: receives what standard errors need; NULL: not wanted. Raises an ERROR if the value is not a model; its numbers
+ * are not checked, because a user may have made it.
  */
 extern void gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorError *error);
 
-/* True if two models have the same fields as far as gr_open_predictor() without error reads them. */
+/* True if two models agree in the fields that gr_open_predictor() reads without error. */
 extern bool gr_predicts_alike(HeapTupleHeader a, HeapTupleHeader b);
 
-/* True if the covariances are made of residuals, and not iid. */
+/* True if the covariances are made from residuals, and not iid. */
 static inline bool
 gr_model_is_robust(const GrModel *model)
 {
 	return model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0;
 }
 
-/* Degrees of freedom by which term k is tested; NaN if it has none */
+/* Returns the degrees of freedom by which term k is tested, or NaN if it has none. */
 extern double gr_model_df(const GrModel *model, int k);
 
 /*
- * The least degrees of freedom of the terms that are used, for a combination of their coefficients; df: of each of
- * nterms terms, or NULL. Returns df_inference if no term that is used has its own.
+ * Returns the least degrees of freedom of the terms with used[k], for a test of a combination of them. df: nterms
+ * values, NaN: none; or NULL. Returns df_inference if no used term has its own.
  */
 extern double gr_least_df(const double *df, double df_inference, const bool *used, int nterms);
 
-/* The model as a datum of the composite type that the calling SQL function returns. */
+/* Returns the model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);
 
-/* The same as a row of this type, which must be gpu_model's: where a model is a field of something. */
+/* Returns the model as a row of type tupdesc, which must be gpu_model's. For results in which a model is a field. */
 extern Datum gr_model_row(TupleDesc tupdesc, const GrModel *model);
 
-/* The coefficients as a float8[]. */
+/* Returns the coefficients as a float8[], NULL for NaN. */
 extern ArrayType *gr_model_coefficients(const GrModel *model);
 
-/* Names the terms: NULL becomes x1, x2, ... names: nfeatures of them, or NULL. */
+/* Sets model->terms from names, nfeatures of them. If names is NULL, terms are called x1, x2, ... */
 extern void gr_model_name_terms(GrModel *model, const char *const *names);
 
-/* The name of a term. */
+/* Returns the name of term k. */
 extern const char *gr_model_term(const GrModel *model, int k);
 
-/* How much of a model is read */
+/* Parts of a model to read */
 typedef enum GrModelParts
 {
-	GR_MODEL_SUMS,				/* without separated; vcov where there is an l2, or it is robust */
+	GR_MODEL_SUMS,				/* all but separated; vcov only if the model has an l2 or is robust */
 	GR_MODEL_ALL
 } GrModelParts;
 
 /*
- * Reads an argument, which is anyone's to make and not NULL; ERROR if it is no model. Sizes go together then, rank and
- * degrees of freedom are any number, and so is what coef and vcov hold. What isn't wanted is NULL; device is left out.
+ * Reads argument number `argument`, which is not NULL, into model. A user may have made the value: raises an ERROR if
+ * it is not a model or its arrays differ in size; rank, degrees of freedom, coef and vcov may hold any numbers. Parts
+ * that are not wanted become NULL; device is not set.
  */
 extern void gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts);
 
-/* The terms' places in the order of their names, those of one name in their own; and the first not before the name */
+/*
+ * gr_model_sort_terms() returns the numbers of the terms, ordered by name and then by number. gr_model_find_term()
+ * returns the first position in sorted whose name is not less than name, or nterms.
+ */
 extern int *gr_model_sort_terms(const GrModel *model);
 extern int	gr_model_find_term(const GrModel *model, const int *sorted, const char *name);
 
-/* Argument 0, a model, with other names of its terms and of those that are separated: the caller's result */
+/* Returns argument 0, a model, with other names of its terms and of its separated terms, as the caller's result. */
 extern Datum gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayType *separated);
 
-/* The factor of the variance: the model's own, or what its family says; NaN where neither does */
+/* Returns the factor of the variance: the model's own, else the family's; NaN if neither has one. */
 extern double gr_model_dispersion(const GrModel *model);
 
-/* Multiplies the covariances, and what rounding left of them, by the dispersion. */
+/* Multiplies vcov and its low halves by the dispersion. */
 extern void gr_model_disperse(GrModel *model);
 
-/* A sum of squares over its degrees of freedom; NaN where there are none */
+/* Returns a sum of squares over its degrees of freedom, or NaN if df is not positive. */
 static inline double
 gr_model_mean_square(double sum, double df)
 {
-	/* it must not lose digits below float8's range, where the sum of squares is within it */
+	/* scaling keeps the digits of quotients below float8's normal range */
 	double		unit = sum > 0 && sum < 1e-280 ? 0x1p200 : 1.0;
 
 	return df > 0 ? sum * unit / df / unit : NAN;
 }
 
 /*
- * Solves gram for a model. names: as in gr_raise_columns(). model->moves and model->l2 are heeded, the latter with the
- * covariances that gpu_glm_fit() has: the dispersion times the inverse of the penalised X'X. The arrays are allocated
- * in the current context; want_vcov false leaves vcov NULL.
+ * Solves the sums in gram and fills model's terms, estimates and statistics; arrays lie in the current context. Applies
+ * model->moves and model->l2; with an l2, vcov is the dispersion times the inverse of the penalised X'X, as in
+ * gpu_glm_fit(). names: as in gr_raise_columns(). want_vcov false leaves vcov NULL.
  */
 extern void gr_model_solve(GrModel *model, const GrGram *gram, bool intercept, const char *const *names,
 						   bool want_vcov, const GrSolver *solver);

@@ -1,7 +1,6 @@
 /*
- * model_extras.c: the text of gpu_model's field design.
- *
- * Each record is a member of GrModelExtras: read in gr_read_model_extras(), and written in gr_model_extras_text().
+ * model_extras.c: reads and writes gpu_model's field design. Each record is a member of GrModelExtras:
+ * gr_read_model_extras() reads it, and gr_model_extras_text() writes it.
  */
 #include "postgres.h"
 
@@ -44,7 +43,7 @@ gr_read_df(const GrExtras *records, int *n)
 	return df;
 }
 
-/* The value of a key as a C string, or NULL if there is no such record */
+/* Returns the value of the record key as a C string, or NULL if there is no such record. */
 static const char *
 read_name(const GrExtras *records, const char *key)
 {
@@ -71,7 +70,7 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	return pnstrdup(records.design.bytes, records.design.nbytes);
 }
 
-/* Adds a record unless value is NULL. */
+/* Adds a record, unless value is NULL. */
 static void
 add_name(GrExtras *records, const char *key, const char *value)
 {
@@ -79,7 +78,7 @@ add_name(GrExtras *records, const char *key, const char *value)
 		elog(ERROR, "a gpu_model has too many records");
 }
 
-/* Adds the degrees of freedom, if there are any. */
+/* Adds the record of degrees of freedom, if extras has any. */
 static void
 add_df(GrExtras *records, const GrModelExtras *extras)
 {

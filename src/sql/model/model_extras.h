@@ -1,6 +1,6 @@
 /*
- * model_extras.h: the text of gpu_model's field design: a model's design and, in front of it, what else the model
- * remembers beside its fields (compute/design/extras.h).
+ * model_extras.h: reads and writes gpu_model's field design. The field holds a model's design and, before it, records
+ * of what the type has no fields for (compute/design/extras.h). model.c is the first caller.
  */
 #ifndef GPUREG_MODEL_EXTRAS_H
 #define GPUREG_MODEL_EXTRAS_H
@@ -10,27 +10,29 @@
 #include "compute/design/extras.h"
 #include "rows/columns/columns.h"
 
-/* Memory of a model beside its fields; each member is a record in the text. All 0 if it remembers nothing. */
+/* Records of a model besides its fields; each member is a record in the text. All 0 if there are none. */
 typedef struct GrModelExtras
 {
 	/*
-	 * Names of the columns that the fit took for offsets (or GR_UNNAMED_OFFSETS), prior weights and frequencies. NULL:
-	 * there was none, or the model is of release 0.1.0, which did not remember them
+	 * Names of the columns of offsets (or GR_UNNAMED_OFFSETS), prior weights and frequencies in the fit. NULL: the fit
+	 * had none, or the model is of release 0.1.0, which did not record them.
 	 */
 	const char *offsets;
 	const char *weights;
 	const char *frequencies;
-	/* Degrees of freedom of each of ndf terms, NaN for terms without; NULL: all have those of df_inference */
+	/* Degrees of freedom of each of ndf terms, NaN: none. NULL: all terms have df_inference. */
 	const double *df;
 	int			ndf;
-	/* low halves of vcov as text, see vcov_low.h; bytes NULL: vcov loses no digits that matter, or they aren't known */
+	/*
+	 * Low halves of vcov as text, see vcov_low.h. bytes NULL: vcov loses no digits that matter, or they are not known.
+	 */
 	GrString	vcov_low;
 } GrModelExtras;
 
-/* Raises 22023: a gpu_model is malformed, as detail says. */
+/* Raises 22023: the gpu_model is malformed. detail: a sentence that says why. */
 extern void gr_bad_model(const char *detail);
 
-/* Remembers the columns that a fit took for roles. */
+/* Records the columns that a fit used for offsets, weights and frequencies. */
 static inline void
 gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
 {
@@ -41,22 +43,22 @@ gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
 	extras->frequencies = counts ? roles->weights : NULL;
 }
 
-/* Reads the field into records that point into it. ERROR if it is malformed. */
+/* Splits the field into records that point into it. Raises an ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);
 
-/* The degrees of freedom of each of *n terms, or NULL if the model has one number for all. ERROR if malformed. */
+/*
+ * Returns the degrees of freedom of *n terms, or NULL if no record has them. Raises an ERROR if the record is
+ * malformed.
+ */
 extern const double *gr_read_df(const GrExtras *records, int *n);
 
-/*
- * Reads the field, which is NULL if it is NULL in the model, into the members of extras. Returns the design, or "" if
- * the model has none.
- */
+/* Reads the field into extras, and returns the design, or "" if the model has none. field: NULL if the model's is. */
 extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras);
 
-/* The field, of extras and a design, which is "" or NULL if there is none. */
+/* Returns the field for extras and a design, which is "" or NULL if there is none. */
 extern text *gr_model_extras_text(const GrModelExtras *extras, const char *design);
 
-/* True if there are no records: then the field is the design alone. */
+/* True if there are no records: the field is then the design alone. */
 static inline bool
 gr_extras_are_none(const GrModelExtras *extras)
 {
@@ -65,8 +67,8 @@ gr_extras_are_none(const GrModelExtras *extras)
 }
 
 /*
- * Reads low halves of a covariance matrix, a packed triangle, into the current memory context. Returns NULL if string's
- * bytes are NULL. ERROR unless a fit can have written string for vcov
+ * Returns the low halves of vcov, a packed triangle in the current memory context, or NULL if string's bytes are NULL.
+ * Raises an ERROR unless a fit can have written string for vcov.
  */
 extern double *gr_read_low(GrString string, const double *vcov, int nterms);
 

@@ -1,5 +1,5 @@
 /*
- * model_summary.c: what a model's fit comes to: R2, F, AIC and the like; see model_summary.h.
+ * model_summary.c: computes R2, F, AIC and other measures of a fitted model; see model_summary.h.
  */
 #include "postgres.h"
 
@@ -11,22 +11,22 @@
 #include "sql/model/wald.h"
 
 /*
- * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
- * covariances are (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
+ * Returns the effective number of parameters, tr(H (H + l2 P)^-1), where H is the Hessian and P the penalty's matrix.
+ * The covariances are (H + l2 P)^-1, so each penalised term subtracts l2 times its variance. NaN if they are not known.
  */
 static double
 effective_df(const GrModel *model)
 {
 	double		df = model->rank;
 
-	/* of the lasso: Zou, Hastie and Tibshirani (2007), "On the degrees of freedom of the lasso" */
+	/* the lasso's rank: Zou, Hastie and Tibshirani (2007), "On the degrees of freedom of the lasso" */
 	if (model->net && model->net_alpha < 1)
 		return NAN;
 	if (model->l2 == 0)
 		return df;
 	if (model->vcov == NULL)
 		return NAN;
-	/* vcov has the dispersion as a factor */
+	/* vcov includes the dispersion as a factor */
 	for (int k = 0; k < model->nterms; k++)
 		if (!isnan(model->coef[k]))
 			df -= (k == 0 && model->intercept ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k] /
@@ -34,7 +34,7 @@ effective_df(const GrModel *model)
 	return df;
 }
 
-/* Wald's F of all slopes by the covariances that the model has; NaN where these don't tell one */
+/* Sets Wald's F of all slopes, by the model's covariances. NaN if these allow no test. */
 static void
 test_slopes(const GrModel *model, GrModelSummary *s)
 {
@@ -59,7 +59,7 @@ test_slopes(const GrModel *model, GrModelSummary *s)
 	s->f_statistic /= n;
 }
 
-/* A linear fit's AIC and BIC count the variance as a parameter, as R does. */
+/* Summarises a least-squares fit. AIC and BIC count the variance as a parameter, as in R. */
 static void
 summarise_linear(const GrModel *model, GrModelSummary *s)
 {
@@ -69,14 +69,14 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	double		df = (double) model->df_residual;
 	double		df_model = model->rank - (model->intercept ? 1 : 0);
 	double		nparameters = effective_df(model) + 1.0;
-	/* see gr_model_mean_square() */
+	/* keeps digits of tiny sums; see gr_model_mean_square() */
 	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
 
-	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
+	/* 0 / 0 gives NaN on purpose: constant y, df_residual 0, no slope */
 	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
 	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
 	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
-	/* where it is no least squares fit, the squares don't add up to those of a test */
+	/* sums of squares add up, as F requires, only in least-squares fits */
 	s->f_statistic = NAN;
 	if (df > 0 && df_model > 0 && tss > 0 && !model->iv && !model->net)
 		s->f_statistic = (tss - rss) * unit / df_model / (rss * unit / df);
@@ -90,8 +90,8 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 }
 
 /*
- * Another fit has a likelihood alone, if it has one, and its parameters are the terms, as far as a penalty leaves them
- * free, and the dispersion where that is estimated.
+ * Summarises a fit by likelihood. Its parameters are the effective number of terms, and the dispersion or theta if it
+ * is estimated.
  */
 static void
 summarise_likelihood(const GrModel *model, GrModelSummary *s)
@@ -106,7 +106,7 @@ summarise_likelihood(const GrModel *model, GrModelSummary *s)
 	s->bic = -2 * model->log_lik + log((double) model->nrows) * nparameters;
 }
 
-/* McFadden's: 1 - log L / log L0, where the variance has no factor that L and L0 would estimate each for itself */
+/* Returns McFadden's 1 - log L / log L0. NaN if the family has a dispersion, which L and L0 would each estimate. */
 static double
 pseudo_r_squared(const GrModel *model)
 {
@@ -115,7 +115,7 @@ pseudo_r_squared(const GrModel *model)
 
 	if (gr_family_has_dispersion(family, model->quasi))
 		return NAN;
-	/* of 0 and 1 alone the deviances are the likelihoods themselves */
+	/* deviances are -2 log L if all responses are 0 or 1 */
 	if (model->log_lik == -model->deviance / 2)
 		return model->null_deviance > 0 ? 1 - model->deviance / model->null_deviance : NAN;
 	return null_log_lik < 0 ? 1 - model->log_lik / null_log_lik : NAN;
@@ -129,7 +129,7 @@ gr_model_summarise(const GrModel *model, GrModelSummary *s)
 	else
 		summarise_linear(model, s);
 	s->pseudo_r_squared = pseudo_r_squared(model);
-	/* a perfect fit's F is infinite; another's can't be shown */
+	/* an infinite F is right for a perfect fit only; otherwise it is an overflow */
 	if (isinf(s->f_statistic) && !s->robust && model->deviance > 0 && isfinite(model->null_deviance))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

@@ -1,5 +1,6 @@
 /*
- * model_summary.h: measures of a whole model, for gpu_glance, gpu_summary and gpu_ols_select.
+ * model_summary.h: measures of a whole model, such as R2, F and AIC. gpu_glance, gpu_summary and gpu_ols_select show
+ * them.
  */
 #ifndef GPUREG_MODEL_SUMMARY_H
 #define GPUREG_MODEL_SUMMARY_H
@@ -8,15 +9,15 @@
 
 #include "sql/model/model.h"
 
-/* Measures of a fit beside its own fields; NaN where it has none */
+/* Measures of a fit besides its own fields; NaN where a fit has none. */
 typedef struct GrModelSummary
 {
 	double		r_squared;
 	double		adj_r_squared;
 	double		sigma;
 	/*
-	 * F of all slopes: from the sums of squares or, where the covariances are robust, Wald's, by which robust says so.
-	 * The degrees of freedom of the denominator are f_df, INFINITY if tests go by the normal distribution
+	 * F of all slopes: from sums of squares or, if robust, Wald's by robust covariances. f_df: degrees of freedom of
+	 * the denominator, INFINITY if tests use the normal distribution.
 	 */
 	double		f_statistic;
 	double		f_p_value;
@@ -27,7 +28,7 @@ typedef struct GrModelSummary
 	double		pseudo_r_squared;
 } GrModelSummary;
 
-/* ERROR where F is out of range */
+/* Computes the measures. Raises an ERROR if F is out of range. */
 extern void gr_model_summarise(const GrModel *model, GrModelSummary *summary);
 
 #endif							/* GPUREG_MODEL_SUMMARY_H */

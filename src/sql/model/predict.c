@@ -1,12 +1,11 @@
 /*
- * predict.c: gpu_predict, the prediction of a model; and the features of a row for all that take values as it does.
+ * predict.c: gpu_predict, and the features of a row for all functions that take values as gpu_predict does.
  *
- * The values come in the order of the model's features, as numbers and arrays of them; or by the features' names, as
- * one row or jsonb object. The offset of a model that has one is one more value, behind those of the features, or has
- * the name of its column. gpu_predict is called for each row: what doesn't change from one to the next is found out
- * once. That
- * is, what types the arguments have; and for names, which feature each column is, as long as rows are of one type, and
- * models of the same terms.
+ * Values come by position, as numbers and arrays in the order of the model's features; or by name, as one row or jsonb
+ * object. If the model has an offset, it is the last value, or has the name of its column.
+ *
+ * gpu_predict is called for each row, so what does not change between rows is determined once: the types of arguments;
+ * and, for values by name, the feature of each column, for as long as the row type and the model's terms stay the same.
  */
 #include "postgres.h"
 
@@ -33,48 +32,48 @@
 PG_FUNCTION_INFO_V1(gr_predict);
 PG_FUNCTION_INFO_V1(gr_predict_intercept);
 
-/* A column of a row whose values come by name */
+/* A column of a row whose values come by name. */
 typedef struct NamedColumn
 {
 	bool		dropped;
 	GrColumn	column;
-	int			feature;		/* that a number is */
-	GrFeatureRange elements;	/* that an array's elements are */
+	int			feature;		/* feature that a number is the value of; -1: the column is an array */
+	GrFeatureRange elements;	/* features that an array's elements are the values of */
 } NamedColumn;
 
-/* The columns of rows of a type */
+/* The columns of rows of one type. */
 typedef struct NamedRow
 {
-	MemoryContext context;		/* all of this lies there */
-	uint64		type;			/* of assign_record_type_identifier() */
+	MemoryContext context;		/* owns this struct and everything in it */
+	uint64		type;			/* row type, by assign_record_type_identifier() */
 	Datum	   *values;
 	bool	   *nulls;
 	NamedColumn column[FLEXIBLE_ARRAY_MEMBER];
 } NamedRow;
 
-/* Values by name; what it points to lies in the memory of the names, but for these */
+/* Values by name. Arrays and offsets lie in the memory context of names. */
 typedef struct NamedValues
 {
 	GrFeatureNames *names;		/* NULL at first */
-	GrString	offsets;		/* copy of the model's; the offset is value number names->nfeatures */
-	NamedRow   *columns;		/* likewise; which features they are, of those names */
-	uint64		serial;			/* of the cached model that the names are known to be of; 0: of none */
-	double	   *values;			/* values of the features, and the offset */
-	uint64	   *given;			/* in which call each was given its value */
+	GrString	offsets;		/* copy of the name of the model's offset, which is value number names->nfeatures */
+	NamedRow   *columns;		/* columns of the row type and their features among names; NULL at first */
+	uint64		serial;			/* serial of the cached model whose terms are known to be names; 0: none */
+	double	   *values;			/* values of the features, then the offset */
+	uint64	   *given;			/* for each value: number of the call that set it */
 	uint64		ncalls;
-	int			ngiven;			/* in this one */
-	bool		null;			/* was one of them NULL? */
+	int			ngiven;			/* number of values set in this call */
+	bool		null;			/* true if a value set in this call is NULL */
 } NamedValues;
 
-/* How it is called */
+/* Form in which a call site of a function passes values. */
 typedef struct PlainCall
 {
-	int			first_argno;	/* of the values */
-	bool		is_row;			/* else jsonb, if named isn't NULL */
-	NamedValues *named;			/* NULL: the values come by position */
-	int			n;				/* arguments that are values, by position */
+	int			first_argno;	/* number of the first argument that is a value */
+	bool		is_row;			/* if named is not NULL: true for a row, false for jsonb */
+	NamedValues *named;			/* NULL: values come by position */
+	int			n;				/* number of arguments that are values */
 	int			narrays;
-	double	   *wide;			/* room for nwide values, more than there can be arguments; NULL at first */
+	double	   *wide;			/* room for nwide values if arrays give more than FUNC_MAX_ARGS; NULL at first */
 	int64		nwide;
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } PlainCall;
@@ -82,7 +81,7 @@ typedef struct PlainCall
 double
 gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 {
-	/* a probability of an infinite predictor is right; infinity less infinity has none */
+	/* an infinite predictor may have a valid mean, such as a probability; NaN has none */
 	double		mean = gr_link_mean(model->link, eta);
 
 	if (finite && !isfinite(mean))
@@ -94,10 +93,10 @@ gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 	return mean;
 }
 
-/* Features from which on the products are summed up in four sums, which are independent of each other */
+/* From this many features on, products are added to four independent sums, which is faster. */
 #define WIDE_MIN 32
 
-/* The linear predictor of a model whose coefficients are all finite; not finite if a value is not. */
+/* Returns the linear predictor of a model whose coefficients are all finite; not finite if a value is not. */
 static double
 dot(const GrPredictor *model, const double *values)
 {
@@ -121,7 +120,7 @@ dot(const GrPredictor *model, const double *values)
 	return eta + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/* The linear predictor without the offset */
+/* Returns the linear predictor without the offset. */
 static double
 predict_without_offset(const GrPredictor *model, const GrFeatures *features, bool *finite)
 {
@@ -181,7 +180,7 @@ gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pai
 		}
 }
 
-/* ERROR unless there is a value for each feature, and one for the offset of a model that has one. */
+/* Raises an ERROR unless nvalues is the number of features, plus one if the model has an offset. */
 static void
 check_count(const GrPredictor *model, int64 nvalues)
 {
@@ -253,8 +252,8 @@ describe_call(FunctionCallInfo fcinfo, int first_argno)
 }
 
 /*
- * The arguments' values in their order; NULL if an array has a NULL. buffer: room for as many as there can be
- * arguments; arrays may take more
+ * Returns the arguments' values in order, or NULL if an array has a NULL. buffer: room for FUNC_MAX_ARGS values; more
+ * go to call->wide. The result may also point into an array.
  */
 static const double *
 values_by_position(FunctionCallInfo fcinfo, PlainCall *call, const GrPredictor *model, double *buffer)
@@ -302,7 +301,7 @@ values_by_position(FunctionCallInfo fcinfo, PlainCall *call, const GrPredictor *
  * By name
  */
 
-/* Something is wrong with the names of a row or object. */
+/* Raises an ERROR: names in a row or object do not match the model's. */
 static void
 raise_names(const PlainCall *call, const char *detail)
 {
@@ -315,7 +314,7 @@ raise_names(const PlainCall *call, const char *detail)
 			 errhint("Pass an object whose keys are exactly the names of the model's features.")));
 }
 
-/* ERROR: a row or object has no offset. */
+/* Raises an ERROR: a row or object has no offset. */
 static void
 raise_no_offset(const PlainCall *call)
 {
@@ -337,8 +336,9 @@ raise_unknown(const PlainCall *call, const char *name, int len)
 }
 
 /*
- * Makes ready for values to a model of these terms. What is kept from call to call is made in memory of this call,
- * which an error ends, and then moved to the context.
+ * Prepares for a row of values for model. Names are listed anew if the terms or the offset's name differ from the last
+ * call's. Data kept between calls is first built in short-lived memory, which an error frees, and then moved to
+ * context.
  */
 static void
 begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
@@ -373,7 +373,7 @@ begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
 	named->serial = model->serial;
 }
 
-/* The feature of that name, the offset's number if it has the name, or -1 */
+/* Returns the feature called name, nfeatures if it is the offset's name, or -1. */
 static int
 find_value(const NamedValues *named, const char *name, int len)
 {
@@ -383,7 +383,7 @@ find_value(const NamedValues *named, const char *name, int len)
 		gr_find_feature(named->names, name, len);
 }
 
-/* The name of a feature, or of the offset */
+/* Returns the name of a feature or, for number nfeatures, of the offset. */
 static const char *
 value_name(const NamedValues *named, int feature)
 {
@@ -403,7 +403,7 @@ give_value(const PlainCall *call, int feature, double value)
 	named->ngiven++;
 }
 
-/* A NULL for a feature or, where that is -1, for all elements that the model has */
+/* Stores NULL for a feature or, if feature is -1, for all elements of an array. */
 static void
 give_null(const PlainCall *call, int feature, GrFeatureRange elements)
 {
@@ -417,7 +417,7 @@ give_null(const PlainCall *call, int feature, GrFeatureRange elements)
 	}
 }
 
-/* ERROR unless the model has features for n elements of an array. */
+/* Raises an ERROR unless the model has features for the elements 1 .. n of the array called name. */
 static void
 check_elements(const PlainCall *call, GrFeatureRange elements, int n, const char *name, int len)
 {
@@ -429,7 +429,7 @@ check_elements(const PlainCall *call, GrFeatureRange elements, int n, const char
 	}
 }
 
-/* The values of the features, and the offset; NULL if one is. ERROR if there is none for some. */
+/* Returns the values of the features and the offset, or NULL if one is NULL. Raises an ERROR if one is missing. */
 static const double *
 end_named(const PlainCall *call)
 {
@@ -480,7 +480,7 @@ describe_column(const PlainCall *call, NamedColumn *named, Form_pg_attribute att
 						 "'Ideal')::int.")));
 }
 
-/* Finds out which features the columns of rows of this type are. */
+/* Finds the features that the columns of a row type hold. */
 static void
 describe_row(const PlainCall *call, TupleDesc tupdesc, uint64 type)
 {
@@ -556,7 +556,7 @@ give_row(FunctionCallInfo fcinfo, const PlainCall *call)
 	HeapTupleData tuple;
 	NamedRow   *row;
 
-	/* an identifier is never another row type's, nor that of the same one once it is altered */
+	/* identifiers are never reused: another row type, or an altered one, has another */
 	if (call->named->columns == NULL || call->named->columns->type != identifier)
 		describe_row(call, tupdesc, identifier);
 	row = call->named->columns;
@@ -575,7 +575,7 @@ give_row(FunctionCallInfo fcinfo, const PlainCall *call)
  * Objects
  */
 
-/* A number of a feature; a NULL, too */
+/* Stores a JSON number, boolean or null for a feature. Raises an ERROR if value is something else. */
 static void
 give_json(const PlainCall *call, int feature, const JsonbValue *value)
 {
@@ -672,7 +672,7 @@ give_object(FunctionCallInfo fcinfo, const PlainCall *call)
  * All of them
  */
 
-/* The values of a model without a design; features->values NULL: one is NULL */
+/* Sets the values for a model without a design. features->values is NULL if a value is NULL. */
 static void
 plain_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
 {
@@ -704,7 +704,7 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 	features->offset = 0;
 	if (PG_NARGS() == calls->first_argno)
 	{
-		/* of an intercept alone */
+		/* the model must be an intercept alone */
 		check_count(model, 0);
 		return true;
 	}
@@ -760,7 +760,7 @@ gr_predict(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(gr_predict_mean(model, eta, finite));
 }
 
-/* gpu_predict(model gpu_model): of a model that is an intercept alone */
+/* gpu_predict(model gpu_model): for a model that is an intercept alone */
 Datum
 gr_predict_intercept(PG_FUNCTION_ARGS)
 {

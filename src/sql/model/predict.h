@@ -1,6 +1,7 @@
 /*
- * predict.h: from the arguments of a call to a row's features, and from these to the mean; for all functions that take
- * a model and values as gpu_predict does.
+ * predict.h: turns the arguments of a call into a row's features, and features into a linear predictor and a mean. For
+ * gpu_predict and all functions that take a model and values as it does: gpu_predict_interval, gpu_leverage,
+ * gpu_predict_rows.
  */
 #ifndef GPUREG_PREDICT_H
 #define GPUREG_PREDICT_H
@@ -13,50 +14,50 @@
 #include "sql/model/predict_design.h"
 #include "sql/model/predictor.h"
 
-/* What is found out once and kept from call to call: for models without a design, and for those that have one */
+/* Data that a call site keeps from row to row: plain for models without a design, designed for models with one. */
 typedef struct GrPredictCalls
 {
 	GrPredictorCache model;
-	int			first_argno;	/* of the values; those after it are values, too */
+	int			first_argno;	/* number of the first argument that is a value; all later ones are values */
 	struct PlainCall *plain;	/* NULL at first */
-	GrDesignCall *designed;		/* likewise */
-	bool		warned;			/* that a result has too few digits */
+	GrDesignCall *designed;		/* NULL at first */
+	bool		warned;			/* gr_warn_imprecise() has warned */
 } GrPredictCalls;
 
-/* A row's features */
+/* Features of a row */
 typedef struct GrFeatures
 {
 	const double *values;
-	const double *low;			/* see gr_design_features(); of a model with a design */
-	const GrDesign *design;		/* NULL: a model without one */
+	const double *low;			/* low halves of a design's features; see gr_design_features() */
+	const GrDesign *design;		/* NULL: the model has no design */
 	double		offset;			/* 0 if the model has none */
-	double		buffer[FUNC_MAX_ARGS];	/* for what the values may point to */
+	double		buffer[FUNC_MAX_ARGS];	/* room that values may point to */
 } GrFeatures;
 
 /*
- * The features of the arguments from first_argno on, none of which is NULL; false if one of the values is. ERROR if
- * they aren't the model's.
+ * Reads the features from the arguments from first_argno on, none of which is NULL. Returns false if one of the values
+ * is NULL. Raises an ERROR if the values do not match the model's features.
  */
 extern bool gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model,
 								GrFeatures *features);
 
 /*
- * Computes the linear predictor of a row, with the offset, as gr_predict_features() and gr_predict_eta() do together.
- * Features that are 0 are not made, so it takes no longer if factors have many levels. False if a value is NULL.
+ * Computes the linear predictor of a row, with the offset, as gr_predict_features() and gr_predict_eta() do together,
+ * but skips features that are 0. So levels of factors cost no time. Returns false if a value is NULL.
  */
 extern bool gr_predict_row(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, double *eta,
 						   bool *finite);
 
 /*
- * The linear predictor with the offset; terms without a coefficient count as 0, as in R. *finite: true if everything
- * that is summed up is finite
+ * Returns the linear predictor with the offset. Terms without a coefficient count as 0, as in R. *finite: true if every
+ * addend is finite.
  */
 extern double gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite);
 
-/* The mean of a linear predictor; ERROR where it is out of range although all was finite. */
+/* Returns the mean for a linear predictor. Raises an ERROR if the mean is out of range although finite is true. */
 extern double gr_predict_mean(const GrPredictor *model, double eta, bool finite);
 
-/* The features with what rounding left of them, one for each of the model's */
+/* Sets pairs to the model's nfeatures features, in double-double. */
 extern void gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pairs);
 
 #endif							/* GPUREG_PREDICT_H */

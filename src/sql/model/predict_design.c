@@ -1,7 +1,6 @@
 /*
- * predict_design.c: the features of a model with a design, from values of the columns that it was fitted to.
- *
- * The offset of a model that has one is a column more behind those of the design: number design->ncolumns.
+ * predict_design.c: computes the features of a model with a design from values of the columns that it was fitted to. If
+ * the model has an offset, its column follows the design's: it has number design->ncolumns.
  */
 #include "postgres.h"
 
@@ -25,7 +24,7 @@
 #include "run/args.h"
 #include "sql/model/predict_design.h"
 
-/* How values come */
+/* Forms in which values come */
 typedef enum ValuesForm
 {
 	BY_POSITION,
@@ -35,32 +34,32 @@ typedef enum ValuesForm
 
 struct GrDesignCall
 {
-	MemoryContext context;		/* all of this lies there */
-	char	   *text;			/* the design's */
+	MemoryContext context;		/* owns this struct and everything in it */
+	char	   *text;			/* text of the design */
 	int			nbytes;
 	GrDesign   *design;
-	GrString	offsets;		/* name of the column of offsets; bytes NULL: there are none */
-	int			ncolumns;		/* the design's, and the offset's */
+	GrString	offsets;		/* name of the column of offsets; bytes NULL: no offsets */
+	int			ncolumns;		/* columns of the design, plus one if there is an offset */
 	double	   *values;
 	double		offset;
 	double	   *features;
 	double	   *low;
-	GrNonzero  *nonzeros;		/* room for the features of a row that may be other than 0 */
-	uint64		serial;			/* of the cached model that the design is known to be of; 0: of none */
+	GrNonzero  *nonzeros;		/* room for the features of a row that may differ from 0 */
+	uint64		serial;			/* serial of the cached model that is known to have this design; 0: none */
 	ValuesForm	form;
-	uint64		row_type;		/* of assign_record_type_identifier(); 0: none was seen yet */
+	uint64		row_type;		/* row type, by assign_record_type_identifier(); 0: no row so far */
 	int			natts;
-	Datum	   *datums;			/* of a row */
+	Datum	   *datums;			/* fields of a row */
 	bool	   *nulls;
-	int		   *attribute;		/* of a row, that column k of the design is */
-	GrColumn   *column;			/* what values of column k are or, by position, argument k */
+	int		   *attribute;		/* number of the row's attribute that holds column k */
+	GrColumn   *column;			/* type of the values of column k or, by position, of argument k */
 };
 
 /*
- * What stays
+ * Data kept between calls
  */
 
-/* The name of column k, which may be the offset's */
+/* Returns the name of column k, which may be the offset's. */
 static const char *
 column_name(const GrDesignCall *call, int k)
 {
@@ -70,7 +69,7 @@ column_name(const GrDesignCall *call, int k)
 
 static void raise_names(const GrDesignCall *call, int k) __attribute__((noreturn));
 
-/* ERROR: a row or object has no value of column k. */
+/* Raises an ERROR: a row or object has no value of column k. */
 static void
 raise_names(const GrDesignCall *call, int k)
 {
@@ -126,7 +125,7 @@ raise_count(const GrDesignCall *call, int n)
 					 "the names of these columns.")));
 }
 
-/* By position: what the arguments are */
+/* Describes the types of arguments that come by position. */
 static void
 describe_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 {
@@ -181,7 +180,7 @@ gr_check_design_size(const GrDesign *design, int nfeatures)
 				 errhint("Use a value that a gpureg function returned.")));
 }
 
-/* The memory becomes the call's own when nothing can fail any more. */
+/* Builds the data of a call site. Its memory moves to fn_mcxt only at the end, so that an error frees it. */
 static GrDesignCall *
 describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design, GrString offsets)
 {
@@ -224,7 +223,7 @@ is_of_model(const GrDesignCall *call, const GrPredictor *model)
  * Values
  */
 
-/* Describes values of column k by their type. False if they can't be of that type. */
+/* Describes values of column k by their type. Returns false if the column cannot have that type. */
 static bool
 describe_value(const GrDesignCall *call, int k, Oid type, GrColumn *column)
 {
@@ -242,7 +241,7 @@ take_value(GrDesignCall *call, int k, const GrColumn *column, Datum value)
 		(void) gr_convert_value(column, value, &call->offset);
 }
 
-/* An array gives numbers to as many columns, from k on; false if one is NULL. */
+/* Stores an array's numbers for the columns from *k on, and advances *k. Returns false if one is NULL. */
 static bool
 take_array(GrDesignCall *call, GrColumn *column, Datum value, int *k)
 {
@@ -299,7 +298,7 @@ take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 	return true;
 }
 
-/* Which attributes of rows of this type the design's columns are */
+/* Finds the attributes of a row type that hold the design's columns. Raises an ERROR if one is missing. */
 static void
 describe_row(GrDesignCall *call, TupleDesc tupdesc, uint64 identifier)
 {
@@ -341,7 +340,7 @@ take_row(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 	uint64		identifier = assign_record_type_identifier(type, typmod);
 	HeapTupleData tuple;
 
-	/* an identifier is never another row type's, nor that of the same one once it is altered */
+	/* identifiers are never reused: another row type, or an altered one, has another */
 	if (call->row_type != identifier)
 		describe_row(call, tupdesc, identifier);
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
@@ -358,7 +357,7 @@ take_row(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 	return true;
 }
 
-/* A JSON value as one of SQL's; its type, or InvalidOid where it can't be a column's */
+/* Converts a JSON value to an SQL datum. Returns its type, or InvalidOid if no column can have it. */
 static Oid
 json_type(const JsonbValue *value, Datum *datum)
 {
@@ -417,7 +416,7 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 	return true;
 }
 
-/* Returns what is known of the calls for models of this design, made anew if the last one was for another. */
+/* Returns the call site's data for model, built anew if the last call's model had another design or offset. */
 static GrDesignCall *
 call_for(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model)
 {

@@ -1,6 +1,7 @@
 /*
- * predict_design.h: the features of a model with a design, from values of the columns that it was fitted to: one by one
- * in the order of the query's columns, or as one row or jsonb object by their names, which may have others, too.
+ * predict_design.h: computes the features of a model with a design from values of the columns that it was fitted to.
+ * Values come by position, in the order of the query's columns; or by name, as one row or jsonb object, which may have
+ * further columns. predict.c is the first caller.
  */
 #ifndef GPUREG_PREDICT_DESIGN_H
 #define GPUREG_PREDICT_DESIGN_H
@@ -13,42 +14,48 @@
 #include "compute/design/design.h"
 #include "sql/model/model.h"
 
-/* A model's design, in the context's memory, and does it go with so many features? ERROR otherwise */
+/*
+ * gr_open_model_design() parses a model's design into memory of context. gr_check_design_size() checks that it makes
+ * nfeatures features. Both raise an ERROR if the model is malformed.
+ */
 extern GrDesign *gr_open_model_design(MemoryContext context, GrString design);
 extern void gr_check_design_size(const GrDesign *design, int nfeatures);
 
-/* What is found out once and kept from call to call, as long as the models' designs are the same */
+/* Data that a call site keeps between rows, for as long as the models have the same design. */
 typedef struct GrDesignCall GrDesignCall;
 
 /*
- * The features of the arguments from first_argno on, none of which is NULL; NULL if one of the values is. *low: see
- * gr_design_expand_pairs(). *offset: set if the model has offsets. *call: NULL at first; it lies in the memory of the
- * call's FmgrInfo.
+ * Returns the features from the arguments from first_argno on, none of which is NULL; or NULL if a value is NULL. *low:
+ * low halves, see gr_design_expand_pairs(). *offset: set if the model has offsets. *call: NULL at first; it is
+ * allocated in fn_mcxt.
  */
 extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call,
 										const GrPredictor *model, const double **low, double *offset);
 
 /*
- * Takes the values of the arguments from first_argno on for gr_design_dot(), as gr_design_features() does. False if one
- * is NULL.
+ * Reads the values of the arguments from first_argno on for gr_design_dot(), as gr_design_features() does. Returns
+ * false if one is NULL.
  */
 extern bool gr_design_take(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call, const GrPredictor *model,
 						   double *offset);
 
 /*
- * Computes the linear predictor of the values that gr_design_take() took last, without the offset. model->dense must
+ * Returns the linear predictor, without the offset, of the values that gr_design_take() read last. model->dense must
  * not be NULL. The result is not finite if a value is not.
  */
 extern double gr_design_dot(const GrDesignCall *call, const GrPredictor *model);
 
-/* The design of the model that the call was last for */
+/* Returns the design of the model of the last call. */
 extern const GrDesign *gr_design_of_call(const GrDesignCall *call);
 
-/* What the linear predictor has of them, with the coefficients; *finite: is everything that is summed up finite? */
+/*
+ * Returns the linear predictor of features and their low halves, without the offset. *finite: true if every addend is
+ * finite.
+ */
 extern double gr_design_predictor(const GrDesign *design, const GrPredictor *model, const double *features,
 								  const double *low, bool *finite);
 
-/* The features with what rounding left of them, as pairs[k] = features[k] + low[...] */
+/* Sets pairs to the features in double-double, with low halves for the terms that have them. */
 extern void gr_design_pairs(const GrDesign *design, const double *features, const double *low, GrDD *pairs);
 
 #endif							/* GPUREG_PREDICT_DESIGN_H */

@@ -1,8 +1,8 @@
 /*
- * predict_interval.c: gpu_predict_interval and gpu_leverage, how far off a prediction may be.
+ * predict_interval.c: gpu_predict_interval and gpu_leverage: the uncertainty of a prediction.
  *
- * The linear predictor x' b has the variance x' V x, V being the coefficients' covariances. These are rounded, as the
- * model has them as float8; what is lost where they cancel is what that took, as all sums are made in double-double.
+ * The linear predictor x' b has the variance x' V x, where V are the coefficients' covariances. Sums are in
+ * double-double, so digits are lost only to the rounding of V to float8, where covariances cancel.
  */
 #include "postgres.h"
 
@@ -25,33 +25,33 @@
 PG_FUNCTION_INFO_V1(gr_predict_interval);
 PG_FUNCTION_INFO_V1(gr_leverage);
 
-/* What gpu_predict_interval keeps from call to call */
+/* Data that gpu_predict_interval keeps between calls. */
 typedef struct IntervalCall
 {
 	GrPredictCalls calls;
 	TupleDesc	tupdesc;
-	double		conf_level;		/* that quantile is for, with df */
+	double		conf_level;		/* conf_level and df that quantile was computed for */
 	double		df;
 	double		quantile;
 } IntervalCall;
 
-/* A linear predictor and its standard error */
+/* A linear predictor and its standard error. */
 typedef struct Predicted
 {
 	double		eta;
-	bool		finite;			/* was everything that eta is summed up of? */
-	bool		known;			/* has the model covariances of all that has a part in it? */
-	double		error;			/* where they are */
-	double		df;				/* by which limits go: the least of the terms that have a part in it */
-	bool		precise;		/* the error, or that of a new response if that is wanted, has six digits */
-	double		eta_noise;		/* bound on what rounding the coefficients to float8 moved eta by */
+	bool		finite;			/* true if every addend of eta is finite */
+	bool		known;			/* true if the model has covariances of all terms that are used */
+	double		error;			/* standard error of eta, if known */
+	double		df;				/* degrees of freedom of the limits: the least of the terms that are used */
+	bool		precise;		/* the error (of a new response, if that is wanted) has six digits */
+	double		eta_noise;		/* bound on the error of eta that rounding the coefficients to float8 causes */
 } Predicted;
 
 /*
  * The standard error of a linear predictor
  */
 
-/* The values of all terms, 0 for those that have no part: without a coefficient */
+/* Returns the values of all terms, 0 for terms without a coefficient. */
 static GrDD *
 term_values(const GrPredictor *model, const GrFeatures *features)
 {
@@ -71,7 +71,10 @@ term_values(const GrPredictor *model, const GrFeatures *features)
 	return x;
 }
 
-/* Bounds what rounding coefficients moves a linear predictor by: half a unit of each product, as these may cancel. */
+/*
+ * Returns a bound on the error of eta that rounding the coefficients causes: half a unit of each product, because
+ * products may cancel.
+ */
 static double
 noise_of_eta(const GrPredictor *model, const GrDD *x)
 {
@@ -89,7 +92,10 @@ noise_of_eta(const GrPredictor *model, const GrDD *x)
 	return DBL_EPSILON / 2 * sum;
 }
 
-/* Infinite values have an infinite error, and NaN has none, which arithmetic says. */
+/*
+ * Handles values that are not finite: the error is infinite, or NaN if a value is NaN. Returns false if all values are
+ * finite.
+ */
 static bool
 error_of_infinite(const double *vcov, int nterms, const GrDD *x, double *error)
 {
@@ -114,7 +120,7 @@ raise_range(void)
 			 errhint("Rescale the columns that the model is fitted to.")));
 }
 
-/* The least degrees of freedom of the terms that have values */
+/* Returns the least degrees of freedom of the terms whose value is not 0. */
 static double
 least_df(const GrPredictorError *errors, int nterms, const GrDD *x)
 {
@@ -128,7 +134,7 @@ least_df(const GrPredictorError *errors, int nterms, const GrDD *x)
 	return df;
 }
 
-/* more: what is added to the square of the error, that of a new response */
+/* Computes eta and its error. more: variance of a new response, to be added to the square of the error; 0: none. */
 static void
 predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, double more,
 		Predicted *predicted)
@@ -167,8 +173,8 @@ predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatur
  */
 
 /*
- * The limits of the mean from those of the linear predictor, low <= eta <= high. Where these reach beyond what the link
- * is defined for, they end there.
+ * Computes limits of the mean from limits low <= eta <= high of the linear predictor. Limits outside the link's domain
+ * are clipped to its end.
  */
 static void
 mean_limits(const GrPredictorError *errors, double eta, double low, double high, double *lower, double *upper)
@@ -182,7 +188,7 @@ mean_limits(const GrPredictorError *errors, double eta, double low, double high,
 	}
 	if (link == GR_INVERSE)
 	{
-		/* the mean falls with the predictor, on either side of 0, which is a mean's of infinity */
+		/* the mean decreases with the predictor on either side of 0, where it is infinite */
 		*upper = 1 / (eta > 0 && !(low > 0) ? 0.0 : low);
 		*lower = 1 / (eta < 0 && !(high < 0) ? -0.0 : high);
 		return;
@@ -196,12 +202,12 @@ mean_limits(const GrPredictorError *errors, double eta, double low, double high,
 		*lower = low < 0 && high > 0 ? 0 : fmin(*lower, *upper);
 		*upper = most;
 	}
-	/* a mean that can't be negative */
+	/* the family's means are not negative */
 	if (link == GR_IDENTITY && !gr_family(errors->distribution.family)->any_response && eta >= 0)
 		*lower = fmax(*lower, 0);
 }
 
-/* Is it an interval for a new response, and not for the mean? */
+/* True if the interval is for a new response, false if for the mean. Raises an ERROR for other names. */
 static bool
 read_kind(const text *name)
 {
@@ -249,7 +255,7 @@ open_call(FunctionCallInfo fcinfo)
 	return fcinfo->flinfo->fn_extra = call;
 }
 
-/* It takes much longer than the rest does. */
+/* Returns the quantile of t; the last one is reused, because computing it takes longer than the rest of a call. */
 static double
 quantile_of(IntervalCall *call, double conf_level, double df)
 {
@@ -262,7 +268,7 @@ quantile_of(IntervalCall *call, double conf_level, double df)
 	return call->quantile;
 }
 
-/* The function's row; what the model doesn't tell is NULL */
+/* Returns the result's row. Columns that the model does not determine are NULL. */
 static Datum
 interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorError *errors, const Predicted *predicted,
 			 bool of_response, double quantile)
@@ -293,7 +299,7 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 	{
 		margin = error == 0 ? 0 : quantile * error;
 		mean_limits(errors, predicted->eta, predicted->eta - margin, predicted->eta + margin, &lower, &upper);
-		/* a link's function, rounded, may fall between two numbers that are next to each other */
+		/* rounding of the link's function may put limits on the wrong side of the mean */
 		values[2] = Float8GetDatum(lower > mean ? mean : lower);
 		values[3] = Float8GetDatum(upper < mean ? mean : upper);
 	}
@@ -375,7 +381,7 @@ gr_leverage(PG_FUNCTION_ARGS)
 	if (!gr_predict_features(fcinfo, calls, model, &features))
 		PG_RETURN_NULL();
 	predict(model, errors, &features, 0, &predicted);
-	/* the weight's logarithm moves by about as much as the predictor's */
+	/* the relative error of the weight is about the error of the predictor */
 	if (!gr_is_linear(errors->distribution))
 		predicted.precise &= !predicted.finite || predicted.eta_noise <= GR_PRECISE_SHARE;
 	if (!predicted.precise)
@@ -383,12 +389,12 @@ gr_leverage(PG_FUNCTION_ARGS)
 		gr_warn_imprecise(fcinfo, &calls->warned, "leverages");
 		PG_RETURN_NULL();
 	}
-	/* without a variance, no row is nearer to the fit than another */
+	/* without a variance, leverages are not defined */
 	if (!predicted.known || !(errors->dispersion > 0 && isfinite(errors->dispersion)))
 		PG_RETURN_NULL();
 	root = predicted.error / sqrt(errors->dispersion);
 	leverage = gr_working_weight(errors->distribution, predicted.eta) * root * root;
-	/* a mean that the family can't have has no variance */
+	/* the family has no variance at a mean outside its range */
 	if (predicted.finite && !(leverage >= 0 && isfinite(leverage)))
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(leverage);

@@ -1,5 +1,5 @@
 /*
- * predictor.c: the model of a call, read once for all rows that pass the same model.
+ * predictor.c: reads the model of a call once for all rows that pass the same model; see predictor.h.
  */
 #include "postgres.h"
 
@@ -14,12 +14,12 @@
 #include "sql/model/predictor.h"
 
 /*
- * An argument of at most this many bytes is compared whole, byte by byte. A larger one has a large covariance matrix,
- * which a prediction does not read: then the fields that it reads are compared.
+ * Arguments of at most this many bytes are compared byte by byte. Larger ones have a large covariance matrix, which
+ * predictions do not read: of these, only the fields that predictions read are compared.
  */
 #define COMPARED_NBYTES_MAX 8192
 
-/* True if the type that the cached model had when it was read is still the same. */
+/* True if the cached model's row type has not changed since it was read. */
 static bool
 has_same_type(const GrPredictorCache *cache)
 {
@@ -28,8 +28,8 @@ has_same_type(const GrPredictorCache *cache)
 }
 
 /*
- * True if the bytes of an argument are those of the cached model's. A pointer to a value out of line stands for the
- * value: the server does not give a value's number to another one while a statement sees it.
+ * True if the argument has the same bytes as the cached model's argument. A pointer to a value out of line stands for
+ * the value: the server does not reuse the value's number while a statement can see it.
  */
 static bool
 has_same_bytes(const GrPredictorCache *cache, const struct varlena *argument)
@@ -38,7 +38,7 @@ has_same_bytes(const GrPredictorCache *cache, const struct varlena *argument)
 		memcmp(cache->argument, argument, cache->nbytes) == 0 && has_same_type(cache);
 }
 
-/* True if a model, read from the argument, is the cached one as far as is wanted. */
+/* True if model, read from the argument, equals the cached model in the fields that are wanted. */
 static bool
 is_same_model(const GrPredictorCache *cache, HeapTupleHeader model, bool with_errors)
 {
@@ -52,7 +52,7 @@ is_same_model(const GrPredictorCache *cache, HeapTupleHeader model, bool with_er
 	return gr_predicts_alike(cache->model, model);
 }
 
-/* The coefficients as gr_next_coef() gives them, 0 for NULL; NULL if one is not finite. */
+/* Returns the coefficients of all terms, 0 for NULL; or NULL if one is not finite. */
 static const double *
 dense_coefficients(const GrPredictor *model)
 {
@@ -71,13 +71,13 @@ dense_coefficients(const GrPredictor *model)
 	return finite ? dense : NULL;
 }
 
-/* Reads a model into the cache: argument as it came, and the same without compression. */
+/* Reads a model into the cache. argument: as it came; model: the same, neither compressed nor out of line. */
 static void
 fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader model, bool with_errors)
 {
 	MemoryContext old;
 
-	/* an error below leaves the cache empty */
+	/* an error below then leaves the cache empty */
 	cache->filled = false;
 	MemoryContextReset(cache->context);
 	old = MemoryContextSwitchTo(cache->context);
@@ -106,7 +106,7 @@ gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_
 		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "gpureg model", ALLOCSET_SMALL_SIZES);
 	if (VARATT_IS_EXTERNAL_EXPANDED(argument) || VARATT_IS_EXTERNAL_INDIRECT(argument))
 	{
-		/* such a pointer says nothing about the value, which may have changed */
+		/* the value behind such a pointer may have changed */
 		model = PG_GETARG_HEAPTUPLEHEADER(0);
 		argument = (struct varlena *) model;
 	}

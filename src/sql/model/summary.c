@@ -1,9 +1,9 @@
 /*
- * summary.c: gpu_summary: a model as R's summary() prints it, at most 80 columns wide.
+ * summary.c: gpu_summary, which prints a model as R's summary() does, at most 80 columns wide.
  *
- * Numbers are formatted as R's printCoefmat(), format() and format.pval() do at their default of seven digits, of which
- * they take four here: the numbers of a column share their decimals, as many as the one that wants most, and are
- * written with exponents where that is shorter.
+ * Numbers are formatted as R's printCoefmat(), format() and format.pval() do at R's default of seven digits, which
+ * gives four here. Numbers of a column share their decimals: as many as the number that needs most. They are written
+ * with exponents if that is shorter.
  */
 #include "postgres.h"
 
@@ -25,31 +25,31 @@
 PG_FUNCTION_INFO_V1(gr_summary);
 
 #define LINE_WIDTH 80
-#define DIGITS 4				/* significant ones of estimates and statistics */
-#define P_DIGITS 3				/* of p-values; also decimals of statistics */
+#define DIGITS 4				/* significant digits of estimates and statistics */
+#define P_DIGITS 3				/* significant digits of p-values; also decimals of statistics */
 #define STARS_WIDTH 3
 
-/* Room for any number that is formatted */
+/* Room for any formatted number, in bytes */
 #define CELL_SIZE 64
 
 /*
- * How R formats some numbers together
+ * Formats of numbers, as in R
  */
 
 typedef struct Format
 {
-	int			digits;			/* significant ones that the number which wants most of them gets */
+	int			digits;			/* significant digits of the number that needs most */
 	int			left;			/* columns before the point, the sign included */
 	int			right;			/* decimals */
-	int			nsignificant;	/* the most that a number has */
+	int			nsignificant;	/* largest number of significant digits of a number */
 	int			exponent_width; /* digits of an exponent */
 	bool		negative;
-	int			special;		/* width of infinities */
-	bool		any;			/* are there finite ones? */
-	bool		scientific;		/* from settle() on */
+	int			special;		/* width of infinities and NaN */
+	bool		any;			/* true if a number is finite */
+	bool		scientific;		/* set by settle() */
 } Format;
 
-/* Takes a number in. */
+/* Widens the format so that x fits. */
 static void
 widen(Format *f, double x)
 {
@@ -69,7 +69,7 @@ widen(Format *f, double x)
 	while (n > 1 && text[n] == '0')
 		n--;
 	left = exponent + 1;
-	/* rounded up to a power of ten, where its decimals don't round it up */
+	/* x was rounded up to a power of ten, but its decimals are not rounded up */
 	if (exponent > 0 && fabs(x) < pow(10, exponent))
 		left--;
 	f->left = Max(f->left, (x < 0) + Max(left, 1));
@@ -80,7 +80,7 @@ widen(Format *f, double x)
 	f->any = true;
 }
 
-/* After the last number: fixed or scientific, whichever is narrower */
+/* Chooses fixed or scientific notation, whichever is narrower. Call it after the last widen(). */
 static void
 settle(Format *f)
 {
@@ -90,7 +90,7 @@ settle(Format *f)
 	f->scientific = f->any && fixed > scientific;
 }
 
-/* text has CELL_SIZE bytes */
+/* Formats x into text, which has CELL_SIZE bytes. */
 static void
 format_number(const Format *f, double x, char *text)
 {
@@ -104,7 +104,7 @@ format_number(const Format *f, double x, char *text)
 		snprintf(text, CELL_SIZE, "%.*f", f->right, x);
 }
 
-/* A number by itself, in the current context */
+/* Formats a number by itself, in the current memory context. */
 static char *
 format_one(double x, int digits)
 {
@@ -117,7 +117,7 @@ format_one(double x, int digits)
 	return text;
 }
 
-/* Likewise as R's formatC() does, with an exponent from 10000 on */
+/* Formats a number as R's formatC() does: with an exponent from 10000 on. */
 static char *
 format_general(double x)
 {
@@ -149,13 +149,13 @@ typedef struct Table
 	const GrModel *model;
 	int			n;
 	double	   *values[NCOLUMNS];
-	int			decimals;		/* to which estimates and standard errors are rounded first */
+	int			decimals;		/* decimals to which estimates and standard errors are rounded first */
 	Format		coef;
-	Format		tiny;			/* of those that would be 0 then */
+	Format		tiny;			/* format of estimates and standard errors that would show as 0 otherwise */
 	Format		test;
-	Format		p_fixed;		/* of p-values from 0.001 on */
-	Format		p_small;		/* below */
-	const char *p_least;		/* below float8's epsilon */
+	Format		p_fixed;		/* format of p-values from 0.001 on */
+	Format		p_small;		/* format of smaller p-values */
+	const char *p_least;		/* text for p-values below float8's epsilon */
 	bool		stars;
 	const char *headings[NCOLUMNS];
 	int			widths[NCOLUMNS];
@@ -168,7 +168,7 @@ is_separated(const GrModel *model, int k)
 	return model->separated != NULL && model->separated[k] != 0;
 }
 
-/* As gpu_tidy has them */
+/* Computes estimates, errors, statistics and p-values as gpu_tidy does. */
 static void
 fill_values(Table *t)
 {
@@ -190,7 +190,7 @@ fill_values(Table *t)
 	}
 }
 
-/* Would it be shown as 0, and isn't? */
+/* True if x is not 0 but would be shown as 0. */
 static bool
 is_tiny(const Table *t, double x)
 {
@@ -234,7 +234,7 @@ choose_coef_formats(Table *t)
 	settle(&t->tiny);
 }
 
-/* In a column that is nowhere wider than 6, "<" stands next to its number. */
+/* Chooses the formats of p-values. "<" is followed by a blank unless all p-values have at most 6 characters. */
 static void
 choose_p_formats(Table *t)
 {
@@ -264,7 +264,7 @@ choose_p_formats(Table *t)
 	t->p_least = widest <= 6 ? "<2e-16" : "< 2e-16";
 }
 
-/* text has CELL_SIZE bytes */
+/* Formats a cell of term k into text, which has CELL_SIZE bytes. */
 static void
 format_cell(const Table *t, int k, int column, char *text)
 {
@@ -294,7 +294,7 @@ stars_of(double p)
  * Text of a given width
  */
 
-/* Columns that a character takes, and how many bytes it has; one that is cut short ends with the text */
+/* Returns the columns that a character takes. *nbytes: its bytes, fewer if the text ends within the character. */
 static int
 width_of(const char *at, int *nbytes)
 {
@@ -313,7 +313,10 @@ text_width(const char *text)
 	return width;
 }
 
-/* Appends text, control characters as blanks, in at most that many columns: its middle gives way to dots. */
+/*
+ * Appends text in at most `columns` columns, control characters as blanks. If it is too long, dots replace its middle.
+ * Returns the columns used.
+ */
 static int
 append_shortened(StringInfo out, const char *text, int columns)
 {
@@ -333,7 +336,7 @@ append_shortened(StringInfo out, const char *text, int columns)
 			appendStringInfoString(out, "...");
 			shown += 3;
 		}
-		/* what combines goes with the character before it */
+		/* combining characters go with the character before them */
 		if ((at + w > head && at < width - tail) || (w == 0 && at > head && at == width - tail))
 			continue;
 		if ((unsigned char) *text < ' ' || *text == 0x7f)
@@ -345,7 +348,7 @@ append_shortened(StringInfo out, const char *text, int columns)
 	return shown;
 }
 
-/* Appends a line, broken at blanks where it is too long; those that follow are indented by 4. */
+/* Appends a line, broken at blanks if it is too long. Continuation lines are indented by 4. */
 static void
 append_line(StringInfo out, const char *line)
 {
@@ -376,7 +379,7 @@ append_line(StringInfo out, const char *line)
 	appendStringInfoChar(out, '\n');
 }
 
-/* Without blanks at the end of a line */
+/* Ends a line, without trailing blanks. */
 static void
 end_line(StringInfo out)
 {
@@ -438,7 +441,7 @@ append_table(StringInfo out, Table *t)
 }
 
 /*
- * What stands around the table
+ * Text before and after the table
  */
 
 static void
@@ -498,7 +501,7 @@ append_rows_left_out(StringInfo out, const GrModel *model)
 		appendStringInfo(out, "  (" INT64_FORMAT " observations deleted due to missingness)\n", model->nskipped);
 }
 
-/* As format.pval() does by itself */
+/* Formats a p-value as R's format.pval() does. */
 static const char *
 p_text(double p)
 {
@@ -540,7 +543,7 @@ append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 							  p_text(s->f_p_value)));
 }
 
-/* A number as f has it, or what R says where there is none; cell has CELL_SIZE bytes */
+/* Formats value by f, or as "NA" if it is NaN. cell has CELL_SIZE bytes. */
 static void
 format_known(const Format *f, double value, char *cell)
 {
@@ -550,7 +553,10 @@ format_known(const Format *f, double value, char *cell)
 		format_number(f, value, cell);
 }
 
-/* To three significant digits of the error, as MASS prints them; what can't be rounded so, by itself */
+/*
+ * Appends theta and its error, both to three significant digits of the error, as MASS prints them. If either is not
+ * finite, each is formatted by itself.
+ */
 static void
 append_theta(StringInfo out, const GrModel *model)
 {
@@ -599,7 +605,7 @@ append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s
 		append_theta(out, model);
 }
 
-/* The column that a fit took for a role, if it did */
+/* Appends the name of the column with a role, unless it is NULL. */
 static void
 append_role(StringInfo out, const char *role, const char *name)
 {
@@ -610,7 +616,7 @@ append_role(StringInfo out, const char *role, const char *name)
 	end_line(out);
 }
 
-/* The range of the terms' own degrees of freedom, if they have any */
+/* Appends the range of the terms' own degrees of freedom, if they have any. */
 static void
 append_df(StringInfo out, const GrModel *model)
 {
@@ -628,7 +634,7 @@ append_df(StringInfo out, const GrModel *model)
 								  format_general(most)));
 }
 
-/* What one should know before believing the table */
+/* Appends what a reader must know about the table: roles, covariances, separation, convergence. */
 static void
 append_notes(StringInfo out, const GrModel *model)
 {
@@ -680,6 +686,6 @@ gr_summary(PG_FUNCTION_ARGS)
 		append_linear(&out, &model, &s);
 	else
 		append_generalised(&out, &model, &s);
-	/* the last line's end is the caller's */
+	/* without the final newline, which the client adds */
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len - 1));
 }

@@ -1,5 +1,5 @@
 /*
- * vcov_warnings.c: WARNINGs about standard errors that a fit does not give; see vcov_warnings.h.
+ * vcov_warnings.c: warnings about standard errors that a fit cannot give; see vcov_warnings.h.
  */
 #include "postgres.h"
 
@@ -9,13 +9,16 @@
 
 #include "sql/model/vcov_warnings.h"
 
-/* Terms that a message names */
+/* Largest number of terms that a message names */
 #define NAMES_MAX 10
 
-/* Different messages of a statement that are remembered; further ones are given as often as they come. */
+/* Number of different messages per statement that are remembered. Further ones may be repeated. */
 #define SAID_MAX 32
 
-/* True if the statement that runs has not said the text yet. A model per group would say it per group. */
+/*
+ * True if the running statement has not given this message yet. Without this, a fit per group would repeat it per
+ * group.
+ */
 static bool
 is_new(const char *text)
 {
@@ -35,7 +38,7 @@ is_new(const char *text)
 	return true;
 }
 
-/* The names of the terms of a kind, or NULL if there is none */
+/* Returns the names of the terms of a kind, or NULL if there are none. */
 static char *
 name_terms(const GrModel *model, const GrVarianceKind *kinds, GrVarianceKind kind)
 {

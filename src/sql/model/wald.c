@@ -17,17 +17,20 @@
 #include "sql/model/model_extras.h"
 #include "sql/model/wald.h"
 
-/* A pivot of a block, whose variances are 1 to 4, that rounding of the entries may leave of nothing; times the terms */
+/*
+ * Largest value, per term, that rounding of the entries may leave of a zero pivot of a block, whose variances are 1 to
+ * 4.
+ */
 #define RANK_ROUNDING (16 * DBL_EPSILON)
 
-/* A pivot's share of its variance that rounding may leave of nothing where entries have low halves; times the terms */
+/* Largest share of its variance, per term, that rounding may leave of a zero pivot if entries have low halves. */
 #define LOW_RANK_ROUNDING 0x1p-94
 
-/* Shares of itself that an entry is off by: rounded to float8, or with its low half, in double-double */
+/* Relative error of an entry that is rounded to float8, and of one with its low half, in double-double */
 #define ENTRY_ROUNDING (DBL_EPSILON / 2)
 #define LOW_ENTRY_ROUNDING 0x1p-100
 
-/* 2^-k with variance 2^-2k in [1, 4) */
+/* Returns 2^-k such that variance times 2^-2k is in [1, 4). */
 static double
 unit_of(double variance)
 {
@@ -70,7 +73,7 @@ gr_vcov_block_fill(GrVcovBlock *block, const GrModel *model, const int *terms, i
 	return true;
 }
 
-/* True if the block's rank is n, by elimination with the largest diagonal entry first, so that multipliers are <= 1. */
+/* True if the block's rank is n. Eliminates with the largest diagonal entry first, so that multipliers are <= 1. */
 static bool
 has_full_rank(const GrVcovBlock *block)
 {
@@ -113,7 +116,7 @@ has_full_rank(const GrVcovBlock *block)
 	return full;
 }
 
-/* The most that rounding entries by a share of 1 could move z' V z by */
+/* Returns the largest change of z' V z if each entry of V changes by no more than itself. */
 static double
 largest_noise(const GrVcovBlock *block, const double *z)
 {
@@ -141,7 +144,10 @@ gr_vcov_block_is_precise(const GrVcovBlock *block, int i)
 	return entry_rounding(block) * largest_noise(block, row) <= GR_PRECISE_SHARE * row[i];
 }
 
-/* b' z, z = V^-1 b: rounding moves it by z' dV z of the covariances, and 2 z' db of the coefficients */
+/*
+ * True if the quadratic form b' z, z = V^-1 b, has six digits. Rounding changes it by z' dV z (covariances) and 2 z' db
+ * (coefficients).
+ */
 static bool
 is_quadratic_precise(const GrVcovBlock *block)
 {
@@ -177,7 +183,10 @@ gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse)
 	block->precise = !block->singular && is_quadratic_precise(block);
 }
 
-/* FOUND if all variances of the terms may be tested by; *nexact: how many of them are 0 */
+/*
+ * Returns GR_WALD_FOUND if the terms' variances allow a test. *nexact: number of variances that are 0. *place: term
+ * that prevents the test.
+ */
 static GrWaldOutcome
 check_variances(const GrModel *model, const int *terms, int n, int *nexact, int *place)
 {
@@ -214,7 +223,7 @@ gr_wald_statistic(const GrModel *model, const int *terms, int n, double *statist
 		return outcome;
 	if (nexact == n)
 	{
-		/* a perfect fit: estimates without any error */
+		/* a perfect fit: estimates are exact */
 		for (int i = 0; i < n; i++)
 			distance = fmax(distance, fabs(model->coef[terms[i]]));
 		*statistic = distance > 0 ? INFINITY : NAN;
