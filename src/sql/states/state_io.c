@@ -1,8 +1,8 @@
 /*
- * state_io.c: input and output of the SQL types gpu_ols_stats and gpu_logreg_step as text; state_wire.c has the wire.
+ * state_io.c: text input and output of gpu_ols_stats and gpu_logreg_step. state_wire.c has their binary form.
  *
- * The text is JSON with a fixed frame, and every number has the digits that give back the same float8, whatever
- * extra_float_digits says:
+ * The text is JSON with members in a fixed order. Numbers have as many digits as give back the same float8, whatever
+ * extra_float_digits is:
  *
  *	 {"version":2,"features":p,"rows":n,"skipped":k,"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
  *	 {"version":3,"features":p,"rows":n,"skipped":k,"weights":[s],"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
@@ -11,22 +11,22 @@
  *	 {"version":2,"features":p,"skipped":k,"intercept":1,"family":"poisson","link":"log","linear":0,["theta":[d],]
  *	 "beta":[...],"head":[...],["totals":[...],]"gram":[...]}
  *
- * gpu_ols_stats: version 1 has no shift, version 3 is of rows with weights, whose logarithms come to 2 s, version 4 has
- * names of its columns, the response's first.
- * gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums as glm.h has
- * them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. Version 2 is
- * of other families than the logistic regression's, and never without rows: linear as glm.h has it, theta of a negative
- * binomial one alone, totals as GrRowTotals, where there are some. On the wire there are the same numbers in the same
- * order, with marks of their own for the terms that stay out, and numbers for names.
+ * gpu_ols_stats (the first three lines): version 1 has no shift. Version 3 is for rows with weights, the sum of whose
+ * logarithms is 2 s. Version 4 has the names of the columns, the response's first.
+ * gpu_logreg_step: beta has p + 1 numbers, null for a term that is fixed. head and gram are the sums of glm.h; null
+ * stands for infinity. Before the first complete row, features is -1 and the lists are empty. Version 2 is for other
+ * families than the logistic regression's, and never without rows. It has linear as in glm.h, theta for negative
+ * binomial regressions only, and totals (GrRowTotals) if there are any. The binary form has the same numbers in the
+ * same order, but flags for fixed terms instead of null, and numbers for families and links.
  *
- * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
+ * A pass of gpu_logreg_fit() has no binary form. Its text includes the request to the rows:
  *
- *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]["family":g,"link":l,]"faces":f,"changed":c,"rows":n,
- *	 "workers":w,"relative":[r],["theta":[d],]"request":[...],"sums":[...]}
+ *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]["family":g,"link":l,]"faces":f,"changed":c,
+ *	 "rows":n,"workers":w,"relative":[r],["theta":[d],]"request":[...],"sums":[...]}
  *
- * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, 16 times its measure, or their sum, if it
- * isn't 0. g, l, d: its distribution, where that isn't a logistic regression's. Its numbers may be "NaN", "Infinity"
- * and "-Infinity".
+ * b is a sum: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, and 16 times the measure. It is
+ * left out if it is 0. g, l and d are the numbers of the family and link, and theta; they are left out for logistic
+ * regressions. Numbers in the lists may be "NaN", "Infinity" and "-Infinity".
  */
 #include "postgres.h"
 
@@ -58,7 +58,7 @@ append_number(StringInfo buf, const GrStateList *list, int64 k)
 		appendStringInfo(buf, isfinite(value) ? "%s" : "\"%s\"", text);
 }
 
-/* What the text of a pass says of its rows */
+/* Returns the number that stands for a pass's roles in the text. */
 static int
 roles_of(const GrState *state)
 {
@@ -66,7 +66,7 @@ roles_of(const GrState *state)
 		16 * state->measure;
 }
 
-/* "names":[...] */
+/* Appends "names":[...]. */
 static void
 append_names(StringInfo buf, GrState *state)
 {
@@ -133,7 +133,10 @@ write_text(FunctionCallInfo fcinfo, GrStateType type)
 	PG_RETURN_CSTRING(buf.data);
 }
 
-/* A reader over the text of a value of the type; ERROR where the text isn't such a value. */
+/*
+ * A reader over the text of a value of a state type. Functions that take one raise an ERROR if the text is not such a
+ * value.
+ */
 typedef struct Reader
 {
 	const char *type;
@@ -160,7 +163,7 @@ skip_space(Reader *reader)
 		reader->at++;
 }
 
-/* Reads one token of the fixed frame, and the white space around it. */
+/* Reads one token of the fixed syntax, and the white space around it. */
 static void
 expect(Reader *reader, const char *token)
 {
@@ -171,7 +174,7 @@ expect(Reader *reader, const char *token)
 	skip_space(reader);
 }
 
-/* Reads before"key": */
+/* Reads `before`, then "key": */
 static void
 expect_key(Reader *reader, const char *before, const char *key)
 {
@@ -183,7 +186,7 @@ expect_key(Reader *reader, const char *before, const char *key)
 	expect(reader, ":");
 }
 
-/* Reads before"key":value */
+/* Reads `before`, then "key":value, an integer in min .. max. */
 static int64
 read_integer(Reader *reader, const char *before, const char *key, int64 min, int64 max)
 {
@@ -200,7 +203,7 @@ read_integer(Reader *reader, const char *before, const char *key, int64 min, int
 	return value;
 }
 
-/* Reads before"key":"name"; names of ours are short */
+/* Reads `before`, then "key":"name". Raises an ERROR unless the name fits into size bytes. */
 static void
 read_name(Reader *reader, const char *before, const char *key, char *name, Size size)
 {
@@ -217,7 +220,7 @@ read_name(Reader *reader, const char *before, const char *key, char *name, Size 
 	expect(reader, "\"");
 }
 
-/* One character of a string of JSON behind a backslash, as escape_json() writes them */
+/* Reads what follows a backslash in a JSON string, as escape_json() writes it. Returns the character. */
 static char
 read_escape(Reader *reader)
 {
@@ -242,14 +245,14 @@ read_escape(Reader *reader)
 	raise_syntax(reader);
 }
 
-/* Appends a string of JSON that isn't empty, with its final 0 */
+/* Appends a JSON string that is not empty to buf, with its final 0. */
 static void
 read_string(Reader *reader, StringInfo buf)
 {
 	int			begin = buf->len;
 
 	expect(reader, "\"");
-	/* white space that expect() has passed over is the string's own */
+	/* white space that expect() skipped belongs to the string */
 	while (reader->at[-1] != '"')
 		reader->at--;
 	while (*reader->at != '"')
@@ -272,7 +275,7 @@ read_string(Reader *reader, StringInfo buf)
 	appendStringInfoChar(buf, '\0');
 }
 
-/* Reads "names":[...] of a state of so many features: it has them then. */
+/* Reads "names":[...] for a state whose nfeatures is set. Returns the state with the names. */
 static GrState *
 read_names(Reader *reader, GrState *state)
 {
@@ -293,7 +296,7 @@ read_names(Reader *reader, GrState *state)
 	return gr_state_named(state, buf.data, buf.len);
 }
 
-/* A finite number or, where it may be any, one that isn't, as a string */
+/* Reads a finite number or, if any is true, also a quoted one that is not finite. */
 static double
 read_number(Reader *reader, bool any)
 {
@@ -302,7 +305,7 @@ read_number(Reader *reader, bool any)
 	char	   *end;
 	double		value = strtod(at, &end);
 
-	/* strtod() would take "inf", "nan" and hexadecimal too */
+	/* strtod() would also accept "inf", "nan" and hexadecimal numbers */
 	if (end == at || isfinite(value) == quoted || (quoted && *end != '"') ||
 		(!quoted && (strchr("-0123456789", *at) == NULL || memchr(at, 'x', end - at) != NULL ||
 					 memchr(at, 'X', end - at) != NULL)))
@@ -337,8 +340,8 @@ read_list(Reader *reader, const GrStateList *list)
 }
 
 /*
- * ERROR if there is no room in the text for so many numbers, which take two bytes each at least: don't allocate for
- * more than it can hold.
+ * Raises an ERROR if the rest of the text is too short for nnumbers numbers of at least two bytes each. Called before
+ * memory for them is allocated.
  */
 static void
 check_room(const Reader *reader, Size nnumbers)
@@ -347,7 +350,7 @@ check_room(const Reader *reader, Size nnumbers)
 		raise_syntax(reader);
 }
 
-/* What a pass has behind its counts, up to its lists */
+/* Reads the text of a pass from "pass" up to its lists, and returns a state for them. */
 static GrState *
 read_pass(Reader *reader, int nfeatures)
 {
@@ -380,7 +383,7 @@ read_pass(Reader *reader, int nfeatures)
 	return state;
 }
 
-/* What a step of version 2 has behind its intercept, up to its lists: a state for them */
+/* Reads "family", "link" and "linear" of a step of version 2, and returns a state for its lists. */
 static GrState *
 read_family(Reader *reader, int nfeatures)
 {
@@ -400,7 +403,7 @@ read_family(Reader *reader, int nfeatures)
 	return state;
 }
 
-/* The same up to the lists, from the counts on */
+/* Reads the text of a value that is not a pass, after its counts and up to its lists. Returns a state for the lists. */
 static GrState *
 read_public(Reader *reader, GrStateType type, int version, int nfeatures)
 {

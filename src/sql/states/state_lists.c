@@ -1,5 +1,5 @@
 /*
- * state_lists.c: what the text and the wire of states have in common; see state_lists.h.
+ * state_lists.c: the parts that the text and the binary form of states share; see state_lists.h.
  */
 #include "postgres.h"
 
@@ -15,9 +15,9 @@
 #include "run/args.h"
 #include "sql/states/state_lists.h"
 
-/* Of the text and of the wire's bytes */
-#define STATS_VERSION 4			/* 3 where columns have no names, and 2 where no row has a weight either */
-#define STEP_VERSION 2			/* 1 of a logistic regression's, and of a pass */
+/* Newest versions, in the text and in the binary form */
+#define STATS_VERSION 4			/* version 3 if columns have no names, 2 if no row has a weight either */
+#define STEP_VERSION 2			/* version 1 for a logistic regression and for a pass */
 
 int
 gr_state_lists(GrState *state, int version, GrStateList *list)
@@ -41,7 +41,7 @@ gr_state_lists(GrState *state, int version, GrStateList *list)
 		if (!gr_state_is_logit(state))
 			list[n++] = (GrStateList) {"theta", 1, &state->theta,.null = NAN,.any = true};
 		list[n++] = (GrStateList) {"request", gr_state_sums(state) - state->data, state->data,.null = NAN,.any = true};
-		/* and, right behind them, the totals */
+		/* the totals follow the sums in memory */
 		list[n++] = (GrStateList) {"sums", gr_kind_nsums(state->kind, state->nfeatures) + gr_state_ntotals(state),
 			gr_state_sums(state),.null = NAN,.any = true};
 		return n;
@@ -71,10 +71,10 @@ gr_state_version_of(const GrState *state)
 }
 
 /*
- * Can entry (i, j) of a Gram matrix of so many rows have come from any? It is at most what the squares' sums make of it
- * (Cauchy and Schwarz), but for rounding and for what each row's square may lose below the least float8; and its second
- * half is what rounding left. What holds of two states holds of both merged then; a matrix that passes and still isn't
- * one of cross products is met by the solver as collinear terms.
+ * True if entry (i, j) of a Gram matrix can come from nrows rows. By Cauchy and Schwarz it is at most what the sums of
+ * squares allow, except for rounding and for what each square may lose below the least float8; its low half is what
+ * rounding left. If this holds for two states, it holds for the merged state. A matrix that passes without being one of
+ * cross products looks to the solver like collinear terms.
  */
 static bool
 is_of_products(GrDDConstVector triangle, int64 i, int64 j, double nrows)
@@ -87,14 +87,14 @@ is_of_products(GrDDConstVector triangle, int64 i, int64 j, double nrows)
 	double		lost = DBL_MIN * nrows;
 	double		most = sqrt(hi[ii] + lo[ii] + lost) * sqrt(hi[jj] + lo[jj] + lost) * (1 + 1e-14) + lost;
 
-	/* with no rows nothing is lost: products of squares below the least float8 might exceed them once merged */
+	/* without rows nothing is lost: products of squares below the least float8 could exceed them once merged */
 	if (nrows == 0 && i == j && hi[k] != 0 && hi[k] < DBL_MIN)
 		return false;
 	return isfinite(hi[k]) && isfinite(lo[k]) && fabs(hi[k] + lo[k]) <= most && fabs(lo[k]) <= 1e-6 * most &&
 		(i != j || hi[k] >= 0);
 }
 
-/* Could the numbers have come from rows? */
+/* True if the sums of a gpu_ols_stats can come from rows. */
 static bool
 is_of_rows(GrState *state)
 {
@@ -103,7 +103,7 @@ is_of_rows(GrState *state)
 	bool		ok = state->weighted ? hi[0] > 0 : hi[0] == (double) state->nrows || hi[0] +
 		lo[0] == (double) state->nrows;
 
-	/* a number of rows has no digits behind those of a float8 that would come to a row where states are merged */
+	/* a number of rows needs a low half only from GR_PASS_ROWS_MAX on */
 	ok &= state->weighted || lo[0] == 0 || hi[0] >= GR_PASS_ROWS_MAX;
 
 	for (int64 i = 0; ok && i < gr_norder(state->nfeatures); i++)
@@ -122,7 +122,7 @@ is_of_rows(GrState *state)
 	return ok;
 }
 
-/* What a sum of responses and, beside it, the totals can be */
+/* True if the sum of responses and the totals of a step are possible for its family. */
 static bool
 are_of_a_family(GrState *state)
 {
@@ -140,7 +140,7 @@ are_of_a_family(GrState *state)
 	return (family->any_response || ones >= 0) && isfinite(ones);
 }
 
-/* The same of a Newton step */
+/* True if the sums of a gpu_logreg_step can come from rows. */
 static bool
 is_of_a_step(GrState *state)
 {
@@ -150,7 +150,7 @@ is_of_a_step(GrState *state)
 	double		n = sums[GR_SUM_NROWS];
 	double		deviance = sums[GR_SUM_DEVIANCE_HI];
 	int64		t = gr_state_nterms(state);
-	/* a deviance that is 0 but for rounding may be on either side of it where logarithms are subtracted */
+	/* a deviance of 0 may be rounded below 0 if logarithms are subtracted */
 	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && are_of_a_family(state) &&
 		(deviance >= 0 || !gr_state_is_logistic(state)) && !isnan(deviance) &&
 		(isinf(deviance) || deviance + sums[GR_SUM_DEVIANCE_LO] == deviance) &&
@@ -164,7 +164,7 @@ is_of_a_step(GrState *state)
 		for (int64 j = 0; ok && j <= i; j++)
 			ok = is_of_products((GrDDConstVector) {hi, lo}, i, j, n);
 	}
-	/* sums of squares, which no merge makes negative */
+	/* sums of squares; no merge makes them negative */
 	for (int64 k = 1; ok && k <= t + 1; k++)
 	{
 		int64		kk = k * (k + 1) / 2 + k;
@@ -178,7 +178,7 @@ Datum
 gr_state_read_result(GrState *state)
 {
 	bool		is_step = state->type == GR_STEP;
-	/* of rows without weights, and of a step, it is 0 */
+	/* log_constant is 0 for rows without weights and for a step */
 	bool		ok = state->nrows >= 0 && state->nskipped >= 0 && isfinite(state->log_constant);
 
 	if (state->nfeatures < 0)

@@ -1,6 +1,7 @@
 /*
- * state_lists.h: what the text and the wire of gpu_ols_stats and gpu_logreg_step have in common: versions, and the
- * numbers of a state as lists. state_io.c says what the forms are.
+ * state_lists.h: the parts that the text (state_io.c) and the binary form (state_wire.c) of gpu_ols_stats and
+ * gpu_logreg_step share: versions, and a state's numbers as lists. The two files are the only callers; state_io.c
+ * describes the forms.
  */
 #ifndef GPUREG_STATE_LISTS_H
 #define GPUREG_STATE_LISTS_H
@@ -11,24 +12,27 @@
 
 #include "rows/state/state.h"
 
-/* Numbers of a state, as the text and the wire have them */
+/* A list of n numbers of a state, as it is in the text and in the binary form. Points into the state. */
 typedef struct GrStateList
 {
 	const char *key;
 	int64		n;
 	double	   *values;
-	double	   *others;			/* or NULL: every second number is from here */
-	double	   *marks;			/* or NULL: 1 where the text has null instead of the number, else 0 */
-	double		null;			/* what null is read as; NaN: there is none */
-	bool		any;			/* may they be NaN and infinite? As strings then */
+	double	   *others;			/* NULL, or: odd-numbered items are here, even-numbered ones in values */
+	double	   *marks;			/* NULL, or n flags: 1 if the text has null instead of the number, else 0 */
+	double		null;			/* number that null stands for; NaN: null is not allowed */
+	bool		any;			/* numbers may be NaN or infinite; the text has these as strings */
 } GrStateList;
 
 #define GR_STATE_LISTS_MAX 5
 
-/* How many there are. version: of the text or the wire */
+/*
+ * Fills list with the lists of a state, at most GR_STATE_LISTS_MAX, in the order of the form's version. Returns their
+ * number.
+ */
 extern int	gr_state_lists(GrState *state, int version, GrStateList *list);
 
-/* Of a gpu_logreg_step: its text and wire name no distribution then */
+/* True if a gpu_logreg_step has the binomial family and the logit link, which its text does not name. */
 static inline bool
 gr_state_is_logit(const GrState *state)
 {
@@ -43,13 +47,13 @@ gr_state_number(const GrStateList *list, int64 k)
 	return &(k % 2 == 0 ? list->values : list->others)[k / 2];
 }
 
-/* The newest version of the text and of the wire */
+/* Returns the newest version of the text and of the binary form. */
 extern int	gr_state_form_version(GrStateType type);
 
-/* The one that a state is written in: the oldest that has all of it */
+/* Returns the version in which a state is written: the oldest that can hold it. */
 extern int	gr_state_version_of(const GrState *state);
 
-/* The value that was read; ERROR if no rows can have summed to it. */
+/* Returns a state that was read as a datum. Raises an ERROR if no rows can have these sums. */
 extern Datum gr_state_read_result(GrState *state);
 
 #endif							/* GPUREG_STATE_LISTS_H */

@@ -1,5 +1,6 @@
 /*
- * state_wire.c: the binary form of the SQL types gpu_ols_stats and gpu_logreg_step; see state_io.c.
+ * state_wire.c: the binary form of the SQL types gpu_ols_stats and gpu_logreg_step, for send and receive functions; see
+ * state_io.c.
  */
 #include "postgres.h"
 
@@ -14,7 +15,7 @@
 #include "run/args.h"
 #include "sql/states/state_lists.h"
 
-/* Are there weights? And the names, each with its final 0 */
+/* Appends one byte, 1 if rows have weights, and the names of the columns, each with its final 0. */
 static void
 send_names(StringInfo buf, GrState *state)
 {
@@ -69,7 +70,7 @@ write_wire(FunctionCallInfo fcinfo, GrStateType type)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
-/* What a value's bytes say of it before its numbers */
+/* The part of a value's binary form that precedes its numbers. */
 typedef struct WireHead
 {
 	int			version;
@@ -80,7 +81,7 @@ typedef struct WireHead
 	GrNamedFamily family;
 	int			linear;
 	bool		weighted;
-	StringInfoData names;		/* of a gpu_ols_stats: as GrState has them */
+	StringInfoData names;		/* names of a gpu_ols_stats's columns, laid out as in GrState */
 } WireHead;
 
 static void raise_wire(GrStateType type, const char *what) __attribute__((noreturn));
@@ -93,7 +94,7 @@ raise_wire(GrStateType type, const char *what)
 			 errmsg("invalid %s in external \"%s\" value", what, gr_state_type(type))));
 }
 
-/* The names of a gpu_ols_stats, in the server's encoding */
+/* Reads the weights' flag and the names of a gpu_ols_stats, in the server's encoding. */
 static void
 read_wire_names(StringInfo buf, WireHead *head)
 {
@@ -143,7 +144,7 @@ read_head(StringInfo buf, GrStateType type)
 	return head;
 }
 
-/* How many numbers follow it */
+/* Returns how many numbers follow the head. */
 static Size
 nlisted(const WireHead *head, GrStateType type)
 {
@@ -151,10 +152,10 @@ nlisted(const WireHead *head, GrStateType type)
 	Size		nsums = gr_kind_nsums(gr_public_kind(type), head->nfeatures);
 	GrFamily	family = head->family.distribution.family;
 
-	/* the shift and the number of the weights, where there are some */
+	/* shift, and log_constant if rows have weights */
 	if (type == GR_STATS)
 		return (head->version > 1 ? t : 0) + (head->weighted ? 1 : 0) + nsums;
-	/* beta and its marks, theta, the totals */
+	/* beta and its marks, theta, totals */
 	return 2 * t + (gr_family(family)->has_theta ? 1 : 0) +
 		(gr_has_totals(gr_plain_shape(head->nfeatures), (GrRowRules) {family}) ?
 		 sizeof(GrRowTotals) / sizeof(double) : 0) + nsums;

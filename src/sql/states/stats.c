@@ -1,5 +1,5 @@
 /*
- * stats.c: the columns of a gpu_ols_stats that a function is asked to work on; see stats.h.
+ * stats.c: selects columns of a gpu_ols_stats by arguments of SQL functions; see stats.h.
  */
 #include "postgres.h"
 
@@ -16,25 +16,25 @@
 #include "run/grams.h"
 #include "sql/states/stats.h"
 
-/* A column as an argument names it: by its number, or by a name */
+/* A column as an argument names it: by number or by name. */
 typedef struct ColumnName
 {
-	const char *name;			/* NULL: by the number */
+	const char *name;			/* NULL: by number */
 	int64		number;
 } ColumnName;
 
-/* A column's name and place, sorted by the name */
+/* A column's name and number; an array of these is sorted by name. */
 typedef struct Named
 {
 	const char *name;
 	int			column;
 } Named;
 
-/* What columns are looked up in */
+/* A state whose columns are looked up by name. */
 typedef struct Lookup
 {
 	GrState    *state;
-	Named	   *sorted;			/* columns 0 .. p; NULL: they have no names, or these aren't sorted yet */
+	Named	   *sorted;			/* columns 0 .. p by name; NULL: not sorted yet, or the columns have no names */
 } Lookup;
 
 static int
@@ -62,7 +62,7 @@ sort_names(Lookup *lookup)
 	qsort(lookup->sorted, n, sizeof(Named), compare_named);
 }
 
-/* Column of a name, the first of several; -1: there is none */
+/* Returns the column called name, the first if there are several, or -1. */
 static int
 column_named(Lookup *lookup, const char *name)
 {
@@ -86,7 +86,7 @@ column_named(Lookup *lookup, const char *name)
 		lookup->sorted[low].column : -1;
 }
 
-/* The whole of a text as a number; false if it isn't one */
+/* Reads the whole text as a number. Returns false if it is not one. */
 static bool
 is_number(const char *text, int64 *number)
 {
@@ -137,7 +137,7 @@ raise_type(const char *what, bool list)
 			 errhint("Write it as in 1 or 'age'::text.")));
 }
 
-/* The type of an "any"; a domain's base */
+/* Returns the type of an argument declared "any", with domains resolved. list: only for the error message. */
 static Oid
 type_of(FunctionCallInfo fcinfo, int argument, const char *what, bool list)
 {
@@ -148,7 +148,7 @@ type_of(FunctionCallInfo fcinfo, int argument, const char *what, bool list)
 	return getBaseType(type);
 }
 
-/* A value of one of the types that are taken, an element of a list or alone */
+/* Reads a column's number or name from a value: an element of a list, or a single argument. */
 static ColumnName
 name_of(Datum value, Oid type, const char *what, bool list)
 {
@@ -181,7 +181,7 @@ name_of(Datum value, Oid type, const char *what, bool list)
 	return name;
 }
 
-/* The elements of an argument that is an array, or a literal of one */
+/* Reads the *n elements of an argument that is an array or an untyped literal of one. */
 static ColumnName *
 names_of(FunctionCallInfo fcinfo, int argument, const char *what, int *n)
 {
@@ -224,7 +224,7 @@ raise_twice(const char *what, const char *name)
 			 errhint("Name each column once.")));
 }
 
-/* What a column is called */
+/* Returns the name of a column, such as "y" or "x3" if own, the state's names, is NULL. */
 static const char *
 column_name(const char *const *own, int nfeatures, int column)
 {
@@ -233,7 +233,10 @@ column_name(const char *const *own, int nfeatures, int column)
 	return column == 0 ? "y" : psprintf("x%d", column);
 }
 
-/* Columns of a list; ERROR where one is there twice, or is the one that is taken already, if that isn't -1. */
+/*
+ * Returns the numbers of n columns. Raises an ERROR if one is listed twice or equals taken, the response's number (-1:
+ * none).
+ */
 static int *
 find_columns(Lookup *lookup, const ColumnName *names, int n, const char *what, int taken)
 {
@@ -259,7 +262,7 @@ find_columns(Lookup *lookup, const ColumnName *names, int n, const char *what, i
 	return columns;
 }
 
-/* All features, but the response */
+/* Returns the numbers of all columns except the response. */
 static int *
 all_columns(const GrState *state, int response, int *n)
 {
@@ -272,7 +275,7 @@ all_columns(const GrState *state, int response, int *n)
 	return columns;
 }
 
-/* The sums, shift and names of the chosen columns */
+/* Sets the sums, shift and names of the chosen columns. */
 static void
 take_columns(GrStats *stats)
 {
@@ -297,7 +300,7 @@ take_columns(GrStats *stats)
 	pfree(places);
 }
 
-/* The state's own, as they lie there */
+/* Sets the sums and names to those of the state, without a copy. */
 static void
 take_whole(GrStats *stats)
 {
@@ -357,7 +360,7 @@ gr_stats_arguments(FunctionCallInfo fcinfo, int stats_arg, int features_arg, int
 	return true;
 }
 
-/* Place of a column among the chosen features; ERROR if it isn't one of them. */
+/* Returns the position of a column among the chosen features. Raises an ERROR if it is not one of them. */
 static int
 place_of(const GrStats *stats, int column, const char *what)
 {
