@@ -1,6 +1,6 @@
 /*
- * explain.c: what EXPLAIN (ANALYZE) says of aggregates, as far as their final functions are called in this process: of
- * each its device, rows, features and groups, and with TIMING how many rows a second the node took.
+ * explain.c: adds lines about aggregates to EXPLAIN (ANALYZE): device, rows, features and groups of each, and with
+ * TIMING its rows per second. Only aggregates whose final functions ran in this process are shown.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 
 static explain_per_node_hook_type previous_hook = NULL;
 
-/* seconds: that the node took; 0: not known */
+/* Appends a line of text. seconds: run time of the node; 0: not known. */
 static void
 put_text(const GrAggregateRun *run, double seconds, ExplainState *es)
 {
@@ -78,7 +78,10 @@ explain_aggregates(const AggState *node, ExplainState *es)
 		ExplainCloseGroup("Gpureg Aggregates", "Gpureg Aggregates", false, es);
 }
 
-/* What parallel workers did stays with them: nodes that ran there are left out, as their numbers would be of a part. */
+/*
+ * Explains an Agg node. Nodes that ran in parallel workers are skipped, because this process has only a part of their
+ * numbers.
+ */
 static void
 explain_node(PlanState *node, List *ancestors, const char *relationship, const char *plan_name, ExplainState *es)
 {

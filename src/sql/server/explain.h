@@ -1,10 +1,13 @@
 /*
- * explain.h: what EXPLAIN (ANALYZE) says of aggregates.
+ * explain.h: adds lines about aggregates to EXPLAIN (ANALYZE). Only _PG_init() calls it.
  */
 #ifndef GPUREG_EXPLAIN_H
 #define GPUREG_EXPLAIN_H
 
-/* When the library is loaded; before PostgreSQL 18 EXPLAIN doesn't ask extensions about nodes that aren't theirs. */
+/*
+ * Installs the hook when the library is loaded. Does nothing before PostgreSQL 18, where EXPLAIN has no hook for the
+ * nodes of the server.
+ */
 extern void gr_explain_init(void);
 
 #endif							/* GPUREG_EXPLAIN_H */

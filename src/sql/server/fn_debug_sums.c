@@ -1,15 +1,15 @@
 /*
- * fn_debug_sums.c: the sums of a request of any kind over the rows of a query or over kept rows, for tests: a kind can
- * be tried in every way in which rows travel before a statement asks for it. The extension's SQL does not declare the
+ * fn_debug_sums.c: gpu_debug_sums, which returns the sums of any kind of request over a query's or kept rows. It lets
+ * tests try a kind with every way of reading rows, before a statement uses it. The extension's SQL does not declare the
  * function; a superuser does:
  *
  *	 CREATE FUNCTION gpu_debug_sums(kind text, query text, kept text, groups text, ngroups int, numbers float8[])
  *		RETURNS float8[] LANGUAGE c AS '$libdir/gpureg', 'gr_debug_sums';
  *	 ALTER EXTENSION gpureg ADD FUNCTION gpu_debug_sums;
  *
- * kind: a name of request_kinds.h. groups: a column of integers, NULL: none. ngroups: 0, or the sums are by group, of
- * rows in which groups is 0 .. ngroups - 1. numbers: the request's arrays, one behind the other; zeros where there are
- * too few. The distribution is gaussian with the link identity.
+ * kind: a name in request_kinds.h. groups: name of an integer column with values 0 .. ngroups - 1; NULL: no groups.
+ * ngroups: number of groups to sum by; 0: one sum. numbers: the request's arrays, concatenated; missing numbers are 0.
+ * The distribution is gaussian with the identity link.
  */
 #include "postgres.h"
 

@@ -1,5 +1,5 @@
 /*
- * fn_info.c: gpu_devices() and gpu_last_run().
+ * fn_info.c: the SQL functions gpu_devices() and gpu_last_run().
  */
 #include "postgres.h"
 
@@ -40,7 +40,7 @@ put_device(ReturnSetInfo *rsinfo, const GrDeviceInfo *device, const GrServiceInf
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* gpu_devices(): a row a device, and what its service is doing if it has one; none where there is no driver */
+/* gpu_devices(): one row per device, with the state of its service, if it has one; no rows without a driver */
 Datum
 gr_devices(PG_FUNCTION_ARGS)
 {
@@ -64,14 +64,14 @@ gr_devices(PG_FUNCTION_ARGS)
 				service = &services[j];
 		put_device(rsinfo, &devices[k], service);
 	}
-	/* what stands in for a device is in nobody's list */
+	/* stand-ins for devices (tests) are not among the driver's devices */
 	for (int j = 0; j < nservices; j++)
 		if (services[j].device.id < 0)
 			put_device(rsinfo, &services[j].device, &services[j]);
 	return (Datum) 0;
 }
 
-/* gpu_last_run(): one row about this session's last run; none before the first */
+/* gpu_last_run(): one row about this session's last run; no row before the first */
 Datum
 gr_show_last_run(PG_FUNCTION_ARGS)
 {

@@ -1,5 +1,5 @@
 /*
- * fn_kept.c: gpu_keep(), gpu_kept(), gpu_kept_all() and gpu_forget().
+ * fn_kept.c: the SQL functions gpu_keep(), gpu_kept(), gpu_kept_all() and gpu_forget().
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@ PG_FUNCTION_INFO_V1(gr_show_kept);
 PG_FUNCTION_INFO_V1(gr_show_kept_all);
 PG_FUNCTION_INFO_V1(gr_forget);
 
-/* gpu_keep(name text, query text, replace boolean): how many rows are kept */
+/* gpu_keep(name text, query text, replace boolean): number of rows kept */
 Datum
 gr_keep(PG_FUNCTION_ARGS)
 {
@@ -33,7 +33,7 @@ gr_keep(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(gr_keep_query(fcinfo, name, query, PG_GETARG_BOOL(2)));
 }
 
-/* The names of the columns, a text[] */
+/* Returns the names of the columns as a text[]. */
 static Datum
 column_names(StringInfo description)
 {
@@ -71,7 +71,7 @@ put_entry(ReturnSetInfo *rsinfo, const GrKeptEntry *entry)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* gpu_kept(): the sets of kept rows of this database that the role may use */
+/* gpu_kept(): the sets of kept rows in this database that the role may use */
 Datum
 gr_show_kept(PG_FUNCTION_ARGS)
 {
@@ -87,7 +87,7 @@ gr_show_kept(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A text of an entry's; what is not ASCII is shown as ? where it is in the encoding of another database. */
+/* Returns a text of an entry. If it is in the encoding of another database, other characters than ASCII become "?". */
 static Datum
 entry_text(const GrKeptEntry *entry, const char *text)
 {
@@ -122,7 +122,7 @@ put_entry_of_all(ReturnSetInfo *rsinfo, const GrKeptEntry *entry)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* gpu_kept_all(): the sets of kept rows of all databases and roles, and those that are being read */
+/* gpu_kept_all(): the sets of kept rows of all databases and roles, including those that are still being read */
 Datum
 gr_show_kept_all(PG_FUNCTION_ARGS)
 {
@@ -135,7 +135,7 @@ gr_show_kept_all(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* gpu_forget(name text): whether there were such rows */
+/* gpu_forget(name text): true if there was a set of that name */
 Datum
 gr_forget(PG_FUNCTION_ARGS)
 {

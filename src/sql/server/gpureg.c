@@ -1,7 +1,6 @@
 /*
- * gpureg.c: module magic and settings.
- *
- * Nothing of CUDA happens here: the postmaster may load this file and then forks.
+ * gpureg.c: module magic and settings. Nothing here may use CUDA: the postmaster may load this file, and forks
+ * afterwards.
  */
 #include "postgres.h"
 
@@ -24,7 +23,7 @@
 
 PG_MODULE_MAGIC;
 
-#define MAX_DEBUG_SINKS 8		/* each may have a thread */
+#define MAX_DEBUG_SINKS 8		/* a sink may have a thread of its own */
 
 int			gr_device = GR_DEVICE_AUTO;
 int			gr_gpu_id = -1;

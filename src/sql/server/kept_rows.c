@@ -1,5 +1,5 @@
 /*
- * kept_rows.c: the rows that an aggregate of logistic regression keeps.
+ * kept_rows.c: stores the rows of a logistic regression that runs as an aggregate; see kept_rows.h.
  */
 #include "postgres.h"
 
@@ -16,14 +16,14 @@
 #include "run/raise.h"
 #include "sql/server/kept_rows.h"
 
-/* Chunks of kept rows double in size from the one to the other, bytes. */
+/* Sizes in bytes of the first and the largest chunk. Each chunk doubles the memory. */
 #define FIRST_CHUNK_NBYTES 512
 #define LAST_CHUNK_NBYTES ((Size) 1 << 20)
 
-/* What is kept of a window frame's rows, which never go to a file; docs/reference/glm.md says so. */
+/* Limit in bytes of a window frame's rows, which never spill to a file. Documented in docs/reference/glm.md. */
 #define WINDOW_NBYTES_MAX ((Size) 256 << 20)
 
-/* A state that is handed over is one value, in a row with others. */
+/* Limit in bytes of a serialized state, which is one value in a tuple with others. */
 #define SERIAL_NBYTES_MAX (MaxAllocSize - ((Size) 1 << 20))
 
 PG_FUNCTION_INFO_V1(gr_kept_combine);
@@ -73,7 +73,7 @@ gr_kept_check(GrKeptRows *rows, int nfeatures, const GrKeptOptions *options)
  * Rows in memory, and in a file
  */
 
-/* Room for more rows in memory; false if limit bytes are full, where one row always has room. */
+/* Adds a chunk of memory. Returns false if limit bytes are in use; one row always fits. */
 static bool
 add_chunk(GrKeptRows *rows, Size limit)
 {
@@ -92,7 +92,7 @@ add_chunk(GrKeptRows *rows, Size limit)
 	return true;
 }
 
-/* The largest chunk stays, for rows on their way to the file. */
+/* Frees all chunks except the largest, which buffers rows on their way to the file. */
 static void
 free_chunks(GrKeptRows *rows)
 {
@@ -112,14 +112,14 @@ free_chunks(GrKeptRows *rows)
 	rows->list.first = rows->list.last = largest;
 }
 
-/* Called when the group is done with, but for an error, after which the server closes the file by itself. */
+/* Closes the file when the group is finished. After an error the server closes it. */
 static void
 end_spool(Datum spool)
 {
 	gr_spool_end((GrSpool *) DatumGetPointer(spool));
 }
 
-/* All rows go to the file, so that there is room in memory. */
+/* Moves all rows in memory to the file. */
 static void
 spill(FunctionCallInfo fcinfo, GrKeptRows *rows)
 {
@@ -142,7 +142,7 @@ gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows)
 {
 	bool		full = gr_row_list_is_full(&rows->list);
 
-	/* of an aggregate over a window nobody says when it is done, and a file could be closed */
+	/* a window aggregate is not told when it ends, so it could not close a file */
 	if (full && IsA(fcinfo->context, WindowAggState))
 	{
 		if (!add_chunk(rows, WINDOW_NBYTES_MAX))
@@ -161,7 +161,7 @@ gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows)
  * The fit
  */
 
-/* Copies the rows to a device, if the job is for one and as far as they fit. */
+/* Copies rows to a device, if the job has one, as far as they fit. */
 static void
 send_rows(GrKeptRows *rows, GrJob *job)
 {
@@ -221,7 +221,7 @@ gr_kept_source(GrKeptRows *rows, GrRowSource *source)
  * Parallel workers
  */
 
-/* What a state that is handed over begins with; its rows follow. */
+/* Head of a serialized state; its rows follow. */
 typedef struct SerialHead
 {
 	int64		nrows;
@@ -276,7 +276,7 @@ gr_kept_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(result);
 }
 
-/* gpu_logreg_agg_deserialize(bytea, internal): a state that is read and left; its rows stay where they are. */
+/* gpu_logreg_agg_deserialize(bytea, internal): a read-only state; its rows stay in the bytea. */
 Datum
 gr_kept_deserialize(PG_FUNCTION_ARGS)
 {
@@ -308,7 +308,7 @@ gr_kept_deserialize(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(rows);
 }
 
-/* The rows that were handed over, behind the others; they are checked like any that come from outside. */
+/* Appends the rows of a deserialized state to rows. They are checked like all input from outside. */
 static void
 append_rows(FunctionCallInfo fcinfo, GrKeptRows *rows, const GrKeptRows *other)
 {

@@ -1,8 +1,9 @@
 /*
- * kept_rows.h: the rows that an aggregate of logistic regression keeps, since a fit makes several passes over them.
+ * kept_rows.h: stores the rows of a logistic regression that runs as an aggregate (gpu_logreg_agg,
+ * gpu_logreg_rows_agg), because a fit passes over them several times. fn_logreg.c is the only caller.
  *
- * A group's rows are in memory up to work_mem, and beyond that all of them in a temporary file; a window frame's are in
- * memory, and bounded. Partial states, which parallel workers hand over, are all rows of theirs.
+ * A group's rows are in memory up to work_mem; beyond that all of them go to a temporary file. A window frame's rows
+ * are in memory and limited. Partial states, which parallel workers return, hold all their rows.
  */
 #ifndef GPUREG_KEPT_ROWS_H
 #define GPUREG_KEPT_ROWS_H
@@ -14,37 +15,43 @@
 #include "rows/sums/source.h"
 #include "run/spool.h"
 
-/* What gpu_logreg_rows_agg is told with each row, and must be told the same: gpu_logreg's options; else zeros */
+/*
+ * Options that gpu_logreg_rows_agg gets with each row, and that must be the same for all rows: those of gpu_logreg. All
+ * zero for other aggregates.
+ */
 typedef struct GrKeptOptions
 {
 	double		l2;
 	bool		intercept;
-	bool		isnull;			/* one of them is NULL, and so is the result */
-	bool		accumulates;	/* gpu_logreg_rows_agg: of the rows' arrays what array_agg wants is wanted */
-	int			lower_bound;	/* ... which is the same lower bound, too */
+	bool		isnull;			/* an option is NULL, so the result is NULL */
+	bool		accumulates;	/* true for gpu_logreg_rows_agg: arrays of rows are checked as array_agg does */
+	int			lower_bound;	/* lower bound of the arrays, if accumulates */
 } GrKeptOptions;
 
 typedef struct GrKeptRows
 {
-	int			nfeatures;		/* -1 until gr_kept_check() was told */
+	int			nfeatures;		/* -1 before the first gr_kept_check() */
 	GrKeptOptions options;
-	int64		nrows;			/* complete ones */
+	int64		nrows;			/* number of complete rows */
 	int64		nskipped;
-	Size		nbytes;			/* of the chunks */
-	GrRowList	list;			/* the rows that aren't in the file */
-	GrSpool    *spool;			/* or NULL: no row is in a file yet */
-	const char *serialized;		/* a state that was handed over: its rows, anywhere in memory */
+	Size		nbytes;			/* size of the chunks in bytes */
+	GrRowList	list;			/* rows that are not in the file */
+	GrSpool    *spool;			/* file of rows; NULL: no row has been spilled */
+	const char *serialized;		/* rows of a deserialized state, not aligned; else NULL */
 	MemoryContext context;
 } GrKeptRows;
 
-/* The transition function's state, argument 0, or a new one; ERROR outside an aggregate */
+/*
+ * Returns the state of a transition function, argument 0, or a new one if that is NULL. Raises an ERROR outside an
+ * aggregate.
+ */
 extern GrKeptRows *gr_kept_state(FunctionCallInfo fcinfo);
 
-/* Notes what rows are like when it is told first; ERROR when they are like something else later. */
+/* Records nfeatures and options of the first row. Raises an ERROR if those of a later row differ. */
 extern void gr_kept_check(GrKeptRows *rows, int nfeatures, const GrKeptOptions *options);
 
 /*
- * Where the next row goes; gr_kept_count() makes it count. In a transition or combine function, after
+ * Returns memory for the next row, which gr_kept_count() then counts. For transition and combine functions, after
  * gr_kept_check().
  */
 extern double *gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows);
@@ -57,8 +64,8 @@ gr_kept_count(GrKeptRows *rows)
 }
 
 /*
- * Where the rows, of which there are some, are to be fitted: on a device, as the settings say, or where they are. More
- * rows may be added when the source is no longer in use.
+ * Makes a source of the rows, of which there must be some: on a device if the settings choose one, else where the rows
+ * are. More rows may be added once the source is no longer used.
  */
 extern void gr_kept_source(GrKeptRows *rows, GrRowSource *source);
 

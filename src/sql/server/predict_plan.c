@@ -1,5 +1,5 @@
 /*
- * predict_plan.c: plans for statements that predict rows by a model from a table, as in
+ * predict_plan.c: better plans for statements that predict the rows of a table by a model, such as
  *
  *	   SELECT gpu_predict(clf.m, t.x1, t.x2) FROM t, clf
  *
@@ -30,14 +30,14 @@
 PG_FUNCTION_INFO_V1(gr_predict_support);
 
 /*
- * What a prediction takes, in units of cpu_operator_cost: for the call, and for each value. An array or a row counts as
- * several values, as nothing tells how many it has.
+ * Cost of a prediction, in units of cpu_operator_cost: per call and per value. An array or a row has an unknown number
+ * of values and costs SEVERAL_COST.
  */
 #define CALL_COST 10
 #define VALUE_COST 0.5
 #define SEVERAL_COST 20
 
-/* gpu_predict_support(internal): the support function of gpu_predict; it tells the cost of a call. */
+/* gpu_predict_support(internal): support function of gpu_predict, which estimates the cost of a call */
 Datum
 gr_predict_support(PG_FUNCTION_ARGS)
 {
@@ -62,7 +62,7 @@ gr_predict_support(PG_FUNCTION_ARGS)
 #if PG_VERSION_NUM < 180000
 static set_join_pathlist_hook_type previous_hook = NULL;
 
-/* True if a relation gives a value of gpureg's type gpu_model to the join above it. */
+/* True if relation passes a value of gpureg's type gpu_model to the join above it. */
 static bool
 has_model(const RelOptInfo *relation)
 {
@@ -82,7 +82,7 @@ has_model(const RelOptInfo *relation)
 	return false;
 }
 
-/* Adds the parallel nested loop over a partial path with the inner relation materialized, as the server's 18 does. */
+/* Adds the parallel nested loop with a materialized inner relation, as PostgreSQL 18 does. */
 static void
 add_materialized_loop(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 					  JoinPathExtraData *extra)

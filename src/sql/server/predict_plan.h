@@ -1,10 +1,10 @@
 /*
- * predict_plan.h: plans for statements that predict rows by a model from a table.
+ * predict_plan.h: better plans for statements that predict the rows of a table by a model. Only _PG_init() calls it.
  */
 #ifndef GPUREG_PREDICT_PLAN_H
 #define GPUREG_PREDICT_PLAN_H
 
-/* Installs the planner hook below; called once when the library is loaded. */
+/* Installs the planner hook when the library is loaded. */
 extern void gr_predict_plan_init(void);
 
 #endif							/* GPUREG_PREDICT_PLAN_H */

@@ -1,6 +1,6 @@
 /*
- * released.c: symbols that only the SQL of released versions names. A database whose extension is not updated yet looks
- * them up in this version's library, and so does CREATE EXTENSION with VERSION.
+ * released.c: symbols that only the SQL of released versions uses. A database whose extension is not updated yet, or
+ * was created with an earlier VERSION, looks them up in this library.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 	} \
 	extern int	gr_no_such_symbol
 
-/* 0.1.0 had a symbol for y that is a boolean beside that for a number. */
+/* Symbols of 0.1.0 for a boolean y, beside those for a number */
 RELEASED_SYMBOL(gr_ols_stats_accum_bool, gr_ols_stats_accum);
 RELEASED_SYMBOL(gr_wls_stats_accum_bool, gr_wls_stats_accum);
 RELEASED_SYMBOL(gr_logreg_step_accum_bool, gr_logreg_step_accum);
@@ -47,7 +47,7 @@ raise_retired(void)
 		raise_retired(); \
 	}
 
-/* Aggregates of 0.1.0 over these were for gpureg's own queries alone. */
+/* Functions of aggregates in 0.1.0 that only gpureg's own queries used */
 RETIRED(gr_logreg_pass_accum)
 RETIRED(gr_scores_accum)
 RETIRED(gr_scores_combine)

@@ -1,15 +1,15 @@
 /*
- * rewrite.c: the planner support function of gpu_ols and gpu_logreg, which turns a call over arrays that array_agg
- * makes into an aggregate over the rows.
+ * rewrite.c: the planner support function of gpu_ols and gpu_logreg. It turns a call over the results of array_agg into
+ * an aggregate over the rows.
  *
  *	gpu_ols(array_agg(x), array_agg(y), i)	-> gpu_ols_coef(gpu_ols_array_pass(y, ARRAY[x]), i)
  *	gpu_ols(array_agg(ARRAY[x1, ..]), ...)	-> gpu_ols_coef(gpu_ols_array_pass(y, ARRAY[x1, ..]), i)
  *	gpu_ols(array_agg(v), array_agg(y), i)	-> gpu_ols_coef(gpu_ols_vector_pass(y, v), i)
  *	gpu_logreg(array_agg(v), array_agg(y), i, l2) -> gpu_logreg_rows_agg(y, v, i, l2), and likewise for x
  *
- * No arrays are built then: it runs in parallel workers, in bounded memory, over any number of rows. The call is left
- * as it is wherever the aggregate might give something else, or may not be called. What is put in its place is found by
- * OID, as a member of the extension that the function called belongs to.
+ * Then no arrays are built: the aggregate runs in parallel workers, in bounded memory, over any number of rows. The
+ * call stays if the aggregate might give another result, or if the user may not call it. The replacing functions are
+ * found by OID, as members of the extension that the called function belongs to.
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@ PG_FUNCTION_INFO_V1(gr_array_support);
 
 bool		gr_enable_rewrite = true;
 
-/* An argument of the call: what array_agg aggregates, and of each row the value that the array would have */
+/* An argument of the call: its array_agg, and the element that a row adds to the array */
 typedef struct ArrayArgument
 {
 	Aggref	   *aggregate;
@@ -52,7 +52,7 @@ typedef struct ElementContext
 	bool		failed;
 } ElementContext;
 
-/* Puts the value where the coercion of an element has the element. */
+/* Replaces the CaseTestExpr in the coercion of an element by the value. */
 static Node *
 place_value(Node *node, void *arg)
 {
@@ -66,7 +66,7 @@ place_value(Node *node, void *arg)
 		context->failed |= ((CaseTestExpr *) node)->typeId != exprType((Node *) context->value);
 		return (Node *) context->value;
 	}
-	/* those have a CaseTestExpr of their own */
+	/* CASE and array coercions use CaseTestExpr themselves */
 	if (IsA(node, CaseExpr) || IsA(node, ArrayCoerceExpr))
 	{
 		context->failed = true;
@@ -76,8 +76,8 @@ place_value(Node *node, void *arg)
 }
 
 /*
- * The value coerced as an element of an array is; NULL if that isn't so simple. A function of the user's may have been
- * inlined there, and want the value several times, or not at all.
+ * Returns the value, coerced as an element of an array. NULL if the coercion does not use the value exactly once: a
+ * user's function, once inlined, may use it several times or never.
  */
 static Expr *
 coerce_element(const ArrayCoerceExpr *coercion, Expr *value)
@@ -88,7 +88,7 @@ coerce_element(const ArrayCoerceExpr *coercion, Expr *value)
 	return context.failed || context.nplaced != 1 ? NULL : (Expr *) coerced;
 }
 
-/* The elements of ARRAY[..], which aren't arrays themselves; NIL of any other expression */
+/* Returns the elements of ARRAY[..] if they are not arrays; NIL for any other expression. */
 static List *
 array_elements(const Expr *value)
 {
@@ -97,7 +97,7 @@ array_elements(const Expr *value)
 	return IsA(value, ArrayExpr) && !array->multidims ? array->elements : NIL;
 }
 
-/* An array of each row, coerced as the array of all of them is; NULL likewise */
+/* Returns the array of one row, coerced as the array of all rows is; NULL as coerce_element() does. */
 static Expr *
 coerce_vector(ArrayCoerceExpr *coercion, Expr *value)
 {
@@ -124,8 +124,8 @@ coerce_vector(ArrayCoerceExpr *coercion, Expr *value)
 }
 
 /*
- * Opens an argument of the call; false unless it is array_agg, perhaps coerced, of this query's rows. One that the
- * planner has numbered is one that it has planned for already.
+ * Opens an argument of the call. Returns false unless it is an array_agg over this query's rows, perhaps coerced. An
+ * aggregate with a number (aggno) has already been planned.
  */
 static bool
 open_argument(Node *node, ArrayArgument *argument)
@@ -160,10 +160,10 @@ open_argument(Node *node, ArrayArgument *argument)
 }
 
 /*
- * What must be the same
+ * Conditions of the rewrite
  */
 
-/* Are the rows of both in the same order? It is dropped, but for one that is drawn anew for each of them. */
+/* True if both aggregates order their rows alike. The order is then dropped, unless a sort key is volatile. */
 static bool
 same_order(const Aggref *a, const Aggref *b)
 {
@@ -191,7 +191,7 @@ same_rows(const Aggref *a, const Aggref *b)
 	return equal(a->aggfilter, b->aggfilter) && !contain_volatile_functions((Node *) a->aggfilter) && same_order(a, b);
 }
 
-/* Is the expression anything but constants, parameters of the statement, and functions of those? */
+/* True if the expression uses anything but constants, parameters of the statement, and functions of these. */
 static bool
 is_of_rows(Node *node, void *context)
 {
@@ -215,7 +215,7 @@ is_of_rows(Node *node, void *context)
 	}
 }
 
-/* Are the arguments behind x and y options that stay the same for all rows? */
+/* True if the arguments after x and y are options that are the same for all rows. */
 static bool
 has_plain_options(const FuncExpr *call)
 {
@@ -223,14 +223,14 @@ has_plain_options(const FuncExpr *call)
 	{
 		Node	   *option = list_nth(call->args, k);
 
-		/* a stable function would be called for each row */
+		/* the aggregate would call a stable function for each row */
 		if (is_of_rows(option, NULL) || contain_mutable_functions(option))
 			return false;
 	}
 	return true;
 }
 
-/* May the present user call it? */
+/* True if the current user may call the function. */
 static bool
 may_execute(Oid function)
 {
@@ -238,10 +238,10 @@ may_execute(Oid function)
 }
 
 /*
- * What the call becomes
+ * Rewritten calls
  */
 
-/* The same rows by another aggregate, of arguments that have the types which it declares */
+/* Returns another aggregate over the rows of like. args must have the types that function declares. */
 static Expr *
 make_aggregate(const Aggref *like, Oid function, List *args)
 {
@@ -252,7 +252,7 @@ make_aggregate(const Aggref *like, Oid function, List *args)
 	return (Expr *) aggregate;
 }
 
-/* gpu_ols(x, y, intercept). vector: x is an array of each row of which nothing is known */
+/* Rewrites gpu_ols(x, y, intercept). vector: x is an array whose length is not known. */
 static Node *
 rewrite_ols(const FuncExpr *call, const Aggref *like, Expr *y, Expr *x, bool vector)
 {
@@ -272,7 +272,7 @@ rewrite_ols(const FuncExpr *call, const Aggref *like, Expr *y, Expr *x, bool vec
 													 copyObject(lthird(call->args))));
 }
 
-/* gpu_logreg(x, y, intercept, l2) */
+/* Rewrites gpu_logreg(x, y, intercept, l2). */
 static Node *
 rewrite_logreg(const FuncExpr *call, const Aggref *like, Expr *y, Expr *x)
 {
@@ -285,7 +285,7 @@ rewrite_logreg(const FuncExpr *call, const Aggref *like, Expr *y, Expr *x)
 															   copyObject(lfourth(call->args))));
 }
 
-/* The call by an aggregate, or NULL if it is to stay */
+/* Returns the call as an aggregate, or NULL if it must stay. */
 static Node *
 rewrite(const FuncExpr *call)
 {
@@ -313,7 +313,7 @@ rewrite(const FuncExpr *call)
 	return NULL;
 }
 
-/* gpu_array_support(internal): NULL leaves the call alone. */
+/* gpu_array_support(internal): returns NULL to leave the call unchanged */
 Datum
 gr_array_support(PG_FUNCTION_ARGS)
 {
@@ -324,7 +324,7 @@ gr_array_support(PG_FUNCTION_ARGS)
 	if (!IsA(request, SupportRequestSimplify) || !gr_enable_rewrite || gr_device == GR_DEVICE_GPU)
 		PG_RETURN_POINTER(NULL);
 	result = rewrite(simplify->fcall);
-	/* so that a plan that is kept is made anew for another role, and when privileges on the function change */
+	/* a cached plan is rebuilt for another role, and when privileges on the function change */
 	if (result != NULL && simplify->root != NULL)
 	{
 		simplify->root->glob->dependsOnRole = true;
