@@ -1,5 +1,5 @@
 /*
- * cluster_states.c: the states of clusters, as aggregates keep them; see cluster_states.h.
+ * cluster_states.c: stores the states of clusters in an aggregate; see cluster_states.h.
  */
 #include "postgres.h"
 
@@ -15,19 +15,19 @@
 #include "run/raise.h"
 #include "sql/linear/cluster_states.h"
 
-/* Records that are read at a time; a multiple of 8 */
+/* Number of records that are read at a time; a multiple of 8 */
 #define READ_RECORDS 64
 
-/* Room for these at first, and at least; a multiple of 8 */
+/* Capacity of the first chunk, and the smallest one; a multiple of 8 */
 #define FIRST_CAPACITY 8
 
-/* A chunk of records is no larger, unless FIRST_CAPACITY are */
+/* Largest chunk in bytes, unless FIRST_CAPACITY records are larger */
 #define CHUNK_NBYTES ((Size) 32 * 1024 * 1024)
 
-/* The system's large pages, where it has such */
+/* Size in bytes of huge pages, on systems that have them */
 #define LARGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
 
-/* At the aggregate's end, unless that is an error's: then the file is the server's to close */
+/* Closes the file at the aggregate's end. After an error the server closes it. */
 static void
 close_states(Datum arg)
 {
@@ -42,7 +42,7 @@ gr_cluster_states_create(FunctionCallInfo fcinfo)
 
 	states->context = context;
 	states->nfeatures = -1;
-	/* a window function's end isn't told of: it keeps all in memory */
+	/* a window function is not told when it ends, so it keeps everything in memory */
 	states->spills = IsA(fcinfo->context, AggState);
 	if (states->spills)
 		AggRegisterCallback(fcinfo, close_states, PointerGetDatum(states));
@@ -55,7 +55,7 @@ gr_cluster_states_record(const GrClusterStates *states)
 	return gr_cluster_record_size(states->nfeatures);
 }
 
-/* The first cluster says which columns there are. False if it is none. */
+/* Chooses the columns by the first cluster's state. Returns false if it has no complete row. */
 static bool
 choose_columns(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg, int response_arg)
 {
@@ -79,7 +79,7 @@ choose_columns(GrClusterStates *states, FunctionCallInfo fcinfo, int features_ar
 	return true;
 }
 
-/* Merges as gpu_ols_rollup does, to the bit. */
+/* Merges a state into the total, with the same bits as gpu_ols_rollup. */
 static void
 merge_total(GrClusterStates *states, GrState *state)
 {
@@ -95,7 +95,7 @@ merge_total(GrClusterStates *states, GrState *state)
 		gr_state_merge(total, state);
 }
 
-/* The records in memory go to the file; the memory stays. */
+/* Moves the records in memory to the file, and keeps the memory. */
 static void
 spill(GrClusterStates *states)
 {
@@ -105,7 +105,7 @@ spill(GrClusterStates *states)
 	states->nheld = 0;
 }
 
-/* Pages of 4 kB take longer to come by, one fault each, than their records to be copied. It is but a wish. */
+/* Asks for huge pages: with 4 kB pages, page faults cost more than copying the records. Best effort. */
 static void
 want_large_pages(void *memory, Size nbytes)
 {
@@ -118,7 +118,7 @@ want_large_pages(void *memory, Size nbytes)
 #endif
 }
 
-/* Makes room for as many records again, but for no more than most in all. */
+/* Doubles the room for records in memory, up to `most` records in all. */
 static void
 add_chunk(GrClusterStates *states, Size record_nbytes, int64 most)
 {
@@ -132,7 +132,7 @@ add_chunk(GrClusterStates *states, Size record_nbytes, int64 most)
 	gr_row_list_append(&states->records, memory, capacity);
 }
 
-/* Where the next record goes, which counts from now on */
+/* Returns memory for the next record, which is counted. */
 static double *
 next_record(GrClusterStates *states)
 {
@@ -142,7 +142,7 @@ next_record(GrClusterStates *states)
 	double	   *record;
 
 	most = states->spills ? Max(most, FIRST_CAPACITY) : PG_INT64_MAX & ~INT64CONST(7);
-	/* work_mem may have been lowered since; what is read comes in multiples of 8 */
+	/* work_mem may have been lowered; blocks that are read must be multiples of 8 */
 	if (states->nheld >= most && states->nheld % 8 == 0)
 		spill(states);
 	if (gr_row_list_is_full(list) && list->last != NULL && list->last->next != NULL)
@@ -156,7 +156,7 @@ next_record(GrClusterStates *states)
 	return record;
 }
 
-/* Writes the chosen columns' sums and shift as a record. */
+/* Writes the sums and shift of the chosen columns as a record. */
 static void
 take_columns(const GrClusterStates *states, GrState *state, double *record)
 {
@@ -179,7 +179,7 @@ gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int feat
 	if (taken && states->nfeatures < 0)
 		taken = choose_columns(states, fcinfo, features_arg, response_arg);
 	old = MemoryContextSwitchTo(states->context);
-	/* ERROR for one of another width */
+	/* raises an ERROR if the state has another width */
 	merge_total(states, state);
 	if (taken)
 		take_columns(states, state, next_record(states));
@@ -197,7 +197,7 @@ gr_cluster_states_check(const GrClusterStates *states, bool intercept)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("cluster-robust covariances from states can have at most %d terms", GR_CLUSTER_TERMS_MAX),
 				 errhint("Name fewer features.")));
-	/* no ERROR: it would end the other groups of a query */
+	/* a WARNING, because an ERROR would end the query for its other groups */
 	if (states->n < 2)
 		ereport(WARNING,
 				(errmsg("cluster-robust covariances need at least two clusters"),

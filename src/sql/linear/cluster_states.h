@@ -1,8 +1,9 @@
 /*
- * cluster_states.h: what aggregates over one gpu_ols_stats a cluster keep: the sums of all, and each cluster's.
+ * cluster_states.h: stores one gpu_ols_stats per cluster in an aggregate: each cluster's sums, and the total.
+ * gpu_ols_cluster_agg (fn_clusters.c) and the wild bootstrap (fn_wild.c) use it.
  *
- * A cluster's sums are looked at when those of all are known, so they are kept: as records of sum_clusters.h, in memory
- * up to work_mem, and then in a temporary file of PostgreSQL's. A state without a complete row is no cluster.
+ * The sums of clusters are needed once the total is known. They are records of sum_clusters.h, in memory up to
+ * work_mem, and beyond that in a temporary file. A state without a complete row is not a cluster.
  */
 #ifndef GPUREG_CLUSTER_STATES_H
 #define GPUREG_CLUSTER_STATES_H
@@ -18,47 +19,50 @@
 
 typedef struct GrClusterStates
 {
-	MemoryContext context;		/* where this lives */
-	GrState    *total;			/* what gpu_ols_rollup makes of them */
-	int			nfeatures;		/* chosen; -1: no cluster came yet */
-	int		   *columns;		/* nfeatures + 1: those of the states' (x, y) that records have, from 0 */
-	bool		whole;			/* all of them, in their order */
-	int64		n;				/* clusters */
-	int64		nheld;			/* the last ones, which are in chunks */
-	GrRowList	records;		/* ... of capacities that are multiples of 8 */
-	bool		spills;			/* to the file, beyond work_mem */
-	GrSpool		spool;			/* those before them */
+	MemoryContext context;		/* owns this struct and what it points to */
+	GrState    *total;			/* sum of all states, as gpu_ols_rollup makes it */
+	int			nfeatures;		/* number of chosen features; -1: no cluster yet */
+	int		   *columns;		/* nfeatures + 1 entries of the states' (x, y), from 0, that records hold */
+	bool		whole;			/* true if the choice is all columns in their order */
+	int64		n;				/* number of clusters */
+	int64		nheld;			/* number of clusters in memory: the last ones */
+	GrRowList	records;		/* records in memory; chunks have capacities that are multiples of 8 */
+	bool		spills;			/* spills to the file beyond work_mem */
+	GrSpool		spool;			/* records of the earlier clusters */
 } GrClusterStates;
 
 /* Returns an empty set of states in the context of the calling aggregate. ERROR if no aggregate calls. */
 extern GrClusterStates *gr_cluster_states_create(FunctionCallInfo fcinfo);
 
 /*
- * Adds argument 1, which isn't NULL; the first one with a width chooses the columns, by the arguments features and
- * response, -1: there are none. False: it is no cluster.
+ * Adds the state in argument 1, which is not NULL. The first cluster chooses the columns by the arguments features_arg
+ * and response_arg (-1: no such argument). Returns false if the state is not a cluster.
  */
 extern bool gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg,
 								  int response_arg);
 
-/* ERROR if there are too many terms. False, and a WARNING, if there is but one cluster */
+/* Raises an ERROR if there are too many terms. Returns false, with a WARNING, if there is only one cluster. */
 extern bool gr_cluster_states_check(const GrClusterStates *states, bool intercept);
 
-/* The chosen columns of all states together, as gr_stats_arguments() has them, but for their numbers; n isn't 0 */
+/*
+ * Sets stats to the chosen columns of the total, as gr_stats_arguments() does, but without their numbers. n must not be
+ * 0.
+ */
 extern void gr_cluster_states_total(GrClusterStates *states, GrStats *stats);
 
-/* Numbers of a record */
+/* Returns how many numbers a record has. */
 extern Size gr_cluster_states_record(const GrClusterStates *states);
 
 /*
- * Reading, from the first cluster on; the states stay as they are. next: some, of which there are a multiple of 8 but
- * for the last ones; NULL at the end
+ * Reads the records from the first cluster on, without changing the states. gr_cluster_reader_next() returns the next
+ * *n records, or NULL at the end; *n is a multiple of 8 except in the last block.
  */
 typedef struct GrClusterReader
 {
 	GrClusterStates *states;
-	int64		nfiled;			/* that are still to be read from the file */
-	double	   *block;			/* of what is read from there */
-	const GrRowChunk *chunk;		/* the next one */
+	int64		nfiled;			/* number of records still to be read from the file */
+	double	   *block;			/* buffer for records from the file */
+	const GrRowChunk *chunk;		/* next chunk in memory */
 } GrClusterReader;
 
 extern void gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states);

@@ -1,6 +1,6 @@
 /*
- * fn_clusters.c: linear regressions whose covariances are robust to clusters, from one gpu_ols_stats a cluster:
- * gpu_ols_cluster_agg, gpu_ols_two_way. See sum_clusters.h.
+ * fn_clusters.c: linear regressions with cluster-robust covariances, from one gpu_ols_stats per cluster:
+ * gpu_ols_cluster_agg and gpu_ols_two_way. See sum_clusters.h.
  */
 #include "postgres.h"
 
@@ -24,16 +24,19 @@ PG_FUNCTION_INFO_V1(gr_ols_cluster_accum);
 PG_FUNCTION_INFO_V1(gr_ols_cluster_final);
 PG_FUNCTION_INFO_V1(gr_ols_two_way);
 
-/* Arguments of the aggregate, the state included; those that aren't given are the defaults */
+/* Arguments of the transition function, the state included; missing ones have their defaults. */
 enum
 {
 	ARG_STATE, ARG_STATS, ARG_VCOV, ARG_INTERCEPT, ARG_FEATURES, ARG_RESPONSE
 };
 
-/* Coefficients of the same rows, summed in another order, differ by less than this share of them or their errors. */
+/*
+ * Coefficients from the same rows, summed in another order, differ by less than this share of themselves or their
+ * errors.
+ */
 #define SAME_COEFFICIENT 1e-6
 
-/* The aggregate's state */
+/* State of the aggregate. */
 typedef struct Clustered
 {
 	GrClusterStates *states;
@@ -49,7 +52,7 @@ raise_null(const char *name)
 			 errmsg("%s must not be null", name)));
 }
 
-/* The options, of which those of the first row count */
+/* Creates the aggregate's state with the options of the first row. */
 static Clustered *
 create_clustered(FunctionCallInfo fcinfo)
 {
@@ -110,7 +113,7 @@ clear_vcov(GrModel *model)
 		model->vcov[k] = NAN;
 }
 
-/* Judges the covariances of n terms of the model, n x n. Names the terms whose variances are zero. */
+/* Sets variances that are zero to NaN in vcov, n x n, of the terms that have coefficients, and warns about them. */
 static void
 judge_vcov(const GrClusterFit *fit, const GrModel *model, const int *terms, double *vcov)
 {
@@ -128,7 +131,7 @@ judge_vcov(const GrClusterFit *fit, const GrModel *model, const int *terms, doub
 	gr_warn_of_variances(model, all, perfect, GR_VCOV_OF_STATES);
 }
 
-/* The covariances of the terms that have coefficients, into the model's, whose others are cleared */
+/* Computes the covariances of the terms that have coefficients, and stores them in the model's, which are NaN. */
 static void
 fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 {
@@ -229,7 +232,7 @@ variance_of(const GrModel *model, int k)
 	return model->vcov[(Size) k * model->nterms + k];
 }
 
-/* ERROR unless b is a's regression with other clusters. */
+/* Raises an ERROR unless a and b are the same regression with different clusters. */
 static void
 check_same_fit(const GrModel *a, const GrModel *b)
 {
@@ -250,7 +253,7 @@ check_same_fit(const GrModel *a, const GrModel *b)
 	}
 }
 
-/* The covariances of model[0] become the sum of model[0]'s and model[1]'s, less model[2]'s. */
+/* Sets the covariances of model[0] to the sum of model[0]'s and model[1]'s, less model[2]'s. */
 static void
 subtract_vcov(GrModel *model)
 {
@@ -271,7 +274,7 @@ subtract_vcov(GrModel *model)
 	pfree(kinds);
 }
 
-/* Where terms have degrees of freedom of their own, the fewer of model[0]'s and model[1]'s become model[0]'s. */
+/* Gives model[0] the smaller of its and model[1]'s degrees of freedom per term, if either has them per term. */
 static void
 take_fewer_df(GrModel *model)
 {
@@ -287,8 +290,8 @@ take_fewer_df(GrModel *model)
 }
 
 /*
- * gpu_ols_two_way(one gpu_model, other gpu_model, both gpu_model): the first, with the sum of the covariances by the
- * one column and by the other less those by both (Cameron, Gelbach and Miller 2011)
+ * gpu_ols_two_way(one gpu_model, other gpu_model, both gpu_model): the first model, with the sum of the covariances by
+ * either column, less those by both (Cameron, Gelbach and Miller 2011)
  */
 Datum
 gr_ols_two_way(PG_FUNCTION_ARGS)

@@ -1,5 +1,5 @@
 /*
- * fn_iv.c: two-stage least squares from a gpu_ols_stats: gpu_iv_solve, gpu_iv_tests.
+ * fn_iv.c: two-stage least squares from a gpu_ols_stats: gpu_iv_solve and gpu_iv_tests.
  */
 #include "postgres.h"
 
@@ -28,25 +28,25 @@ enum
 	ARG_STATS, ARG_ENDOGENOUS, ARG_INSTRUMENTS, ARG_INTERCEPT, ARG_FEATURES, ARG_RESPONSE
 };
 
-/* What a feature is in the regression */
+/* Role of a feature in the regression, in the solver's order. */
 typedef enum Part
 {
 	EXOGENOUS, INSTRUMENT, ENDOGENOUS, NPARTS
 } Part;
 
-/* A regression, solved; the features in the order that the solver wants */
+/* A solved regression. */
 typedef struct Regression
 {
 	GrStats		stats;
 	GrIvColumns columns;
 	bool		intercept;
-	Part	   *parts;			/* of the state's chosen features */
-	int		   *order;			/* which of those come first, and so on */
-	const char **names;			/* of the features in that order, and of the response */
+	Part	   *parts;			/* role of each chosen feature */
+	int		   *order;			/* positions of the chosen features, in the solver's order */
+	const char **names;			/* names of the features in the solver's order, then the response's */
 	GrIvFit		fit;
 } Regression;
 
-/* The columns of an argument get their part. */
+/* Gives the columns that an argument lists their role. Raises an ERROR if one already has another role. */
 static void
 mark_columns(FunctionCallInfo fcinfo, int argument, const char *what, Part part, Regression *r)
 {
@@ -66,7 +66,7 @@ mark_columns(FunctionCallInfo fcinfo, int argument, const char *what, Part part,
 	pfree(places);
 }
 
-/* The features' parts and order */
+/* Sets the roles, order and names of the features. Raises an ERROR if none is endogenous. */
 static void
 order_columns(FunctionCallInfo fcinfo, Regression *r)
 {
@@ -111,7 +111,7 @@ raise_unidentified(const Regression *r)
 			 errhint("Name at least as many instruments as endogenous regressors, each correlated with them.")));
 }
 
-/* The sums in the solver's order; ERROR if they can't be solved */
+/* Solves the regression. Raises an ERROR if it has no solution. */
 static void
 solve(Regression *r)
 {
@@ -137,7 +137,7 @@ solve(Regression *r)
 	pfree(gram.hi);
 }
 
-/* False where there is nothing to be solved, for NULLs or a state without rows. */
+/* Reads the arguments and solves. Returns false if an argument is NULL or the state has no complete row. */
 static bool
 solve_arguments(FunctionCallInfo fcinfo, Regression *r)
 {
@@ -151,7 +151,10 @@ solve_arguments(FunctionCallInfo fcinfo, Regression *r)
 	return true;
 }
 
-/* The places of the terms, in the order of the features, among the solver's; their names in model->terms */
+/*
+ * Returns the position among the solver's terms of each of the model's terms, which are in the order of the features.
+ * Names the model's terms.
+ */
 static int *
 order_terms(const Regression *r, GrModel *model)
 {
@@ -216,7 +219,7 @@ gr_iv_solve_stats(PG_FUNCTION_ARGS)
 	return gr_model_datum(fcinfo, &model);
 }
 
-/* A row a test; df2 0: chi squared */
+/* Adds a test's row. by_f: F test; else chi-squared, without df2. */
 static void
 put_test(ReturnSetInfo *rsinfo, const char *name, const GrIvTest *test, bool by_f)
 {
@@ -237,7 +240,10 @@ put_test(ReturnSetInfo *rsinfo, const char *name, const GrIvTest *test, bool by_
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* gpu_iv_tests(as gpu_iv_solve()): a row an endogenous regressor in the order of the features, then two more */
+/*
+ * gpu_iv_tests(arguments as gpu_iv_solve): one row per endogenous regressor in the order of the features, then
+ * Wu-Hausman and Sargan
+ */
 Datum
 gr_iv_tests(PG_FUNCTION_ARGS)
 {

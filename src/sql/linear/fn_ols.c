@@ -1,5 +1,5 @@
 /*
- * fn_ols.c: the SQL functions of linear regression.
+ * fn_ols.c: SQL functions of linear regression: gpu_ols, gpu_ols_agg, gpu_ols_coef and gpu_ols_fit.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_coef);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
-/* gpu_ols(x float8[], y float8[], intercept boolean): the coefficients; NULL where there is no complete row */
+/* gpu_ols(x float8[], y float8[], intercept boolean): the coefficients; NULL if there is no complete row */
 Datum
 gr_ols_arrays(PG_FUNCTION_ARGS)
 {
@@ -81,7 +81,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
-/* The sums of stats, with the rows that were summed */
+/* Returns the sums of stats, with the number of rows that were summed. */
 static GrGram
 gram_of(GrState *stats)
 {
@@ -91,7 +91,7 @@ gram_of(GrState *stats)
 	return gram;
 }
 
-/* The final function of gpu_ols_agg: NULL if there is no complete row */
+/* gpu_ols_agg's final function: NULL if there is no complete row */
 Datum
 gr_ols_model_final(PG_FUNCTION_ARGS)
 {
@@ -114,8 +114,8 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_ols_coef(stats gpu_ols_stats, intercept boolean): what gpu_ols returns, which the planner has made a call of this
- * over an aggregate's sums
+ * gpu_ols_coef(stats gpu_ols_stats, intercept boolean): the result of gpu_ols, after the planner replaced it by an
+ * aggregate
  */
 Datum
 gr_ols_coef(PG_FUNCTION_ARGS)
@@ -131,7 +131,7 @@ gr_ols_coef(PG_FUNCTION_ARGS)
 	gr_place_on_cpu(&place, "the planner made gpu_ols over array_agg an aggregate");
 	gram = gram_of(stats);
 	gr_model_solve(&model, &gram, PG_GETARG_BOOL(1), NULL, false, NULL);
-	/* in a worker, where nobody could see it, nothing is left behind */
+	/* in a parallel worker, gpu_last_run() could not show the record */
 	if (!IsParallelWorker())
 		gr_record_pass(&place, &(GrPassRecord) {
 			.function = "gpu_ols",.nrows = stats->nrows,.nfeatures = stats->nfeatures,.nworkers = stats->nworkers,
@@ -166,7 +166,7 @@ gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 
 /*
  * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[],
- * kept text, rows text): NULL if intercept is, or both query and kept are
+ * kept text, rows text): NULL if intercept is NULL, or both query and kept are
  */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)

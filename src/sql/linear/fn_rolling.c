@@ -1,13 +1,13 @@
 /*
  * fn_rolling.c: gpu_ols_rolling, linear regression over windows of an ordered query's rows.
  *
- * Sums are merged and never subtracted, which would cancel: the rows are cut into blocks as long as a window, so that
- * one that begins in a block ends in the next. Its sums are those from its first row to the block's end, which are made
- * backwards when the block is complete, one for each window that will want them, and those of the next block's rows so
- * far. That is two additions of a row and one of two states for each row, however wide the windows are.
+ * Sums are merged and never subtracted, because subtraction cancels. Rows are cut into blocks as long as a window, so a
+ * window that begins in one block ends in the next. Its sums are those from its first row to the block's end (a tail),
+ * plus those of the next block's rows so far. Tails are summed backwards when a block is complete, one for each window
+ * that needs it. Each row costs two additions of a row and one of two states, however wide windows are.
  *
- * A block's rows tell the shift of its columns (gram_shift.h), about which the next one's are summed, too, as long as
- * the differences are exact.
+ * The rows of a block determine the shift of its columns (gram_shift.h). The next block is summed with the same shift,
+ * as long as the differences are exact.
  */
 #include "postgres.h"
 
@@ -38,21 +38,21 @@ PG_FUNCTION_INFO_V1(gr_ols_rolling);
 
 #define FIRST_CAPACITY 64
 
-/* What a window's sums are solved with, and what comes of it */
+/* The sums of a window and its fit. */
 typedef struct Window
 {
-	GrGram		gram;			/* nobs: complete rows */
+	GrGram		gram;			/* nobs: number of complete rows */
 	void	   *workspace;
 	GrOlsFit	fit;
 	double	   *std_error;
 } Window;
 
-/* Rows of a block and their sums; what depends on the number of features is made at the first complete row */
+/* A block of rows and its sums. Members that depend on the number of features are set at the first complete row. */
 typedef struct Rolling
 {
 	GrReceiver	base;
 	ReturnSetInfo *rsinfo;
-	MemoryContext context;		/* of the call */
+	MemoryContext context;		/* memory of the call */
 	MemoryContext row_context;	/* reset after each row */
 	int64		width;
 	int64		step;
@@ -60,46 +60,49 @@ typedef struct Rolling
 	GrColumns  *columns;
 	GrRowShape	shape;
 	GrRowRules	rules;
-	const char **names;			/* NULL until the first complete row */
-	int64		row_number;		/* rows so far */
-	int64		ncomplete;		/* those without a NULL */
+	const char **names;			/* names of the features; NULL before the first complete row */
+	int64		row_number;		/* number of rows so far */
+	int64		ncomplete;		/* number of rows without NULL so far */
 
-	/* the block */
-	int64		nplaces;		/* of its rows so far */
-	bool	   *complete;		/* of each */
+	/* the current block: */
+	int64		nplaces;		/* number of its rows so far */
+	bool	   *complete;		/* for each of its rows: true if it has no NULL */
 	int64		places_capacity;
-	double	   *rows;			/* the complete ones */
+	double	   *rows;			/* its complete rows */
 	int64		nrows;
 	int64		rows_capacity;
-	GrGram		gram;			/* their sums, but in the first block, about the tails' shift or a narrower one */
+	GrGram		gram;			/* sums of rows, not set in the first block; shifted as the tails are, or less */
 	double	   *narrowed;
 	double	   *scratch;
 
-	/* what is left of the block before, from the first place of each window that ends in this one */
-	double	   *tails;			/* hi and lo of each */
+	/* the tails of the previous block, one for each window that ends in this one: */
+	double	   *tails;			/* hi and lo triangles of each tail */
 	int64	   *tail_rows;
 	int64		tails_capacity;
-	int64		first_tail;		/* the place that the first one begins at, in steps from there */
+	/* row of the previous block, from 0, at which the first tail begins; the others follow at distances of step */
+	int64		first_tail;
 	double	   *tails_shift;
 
 	Window		window;
 } Rolling;
 
-/* Numbers of a triangle */
+/* Returns how many numbers a triangle of the sums has. */
 static inline Size
 triangle_of(const Rolling *r)
 {
 	return gr_triangle(gr_norder(r->shape.nfeatures));
 }
 
-/* Is a window's last row the one at a place (from 1) of the block? */
+/* True if a window ends with row row_number of the query, from 1. */
 static inline bool
 ends_window(const Rolling *r, int64 row_number)
 {
 	return row_number >= r->width && (row_number - r->width) % r->step == 0;
 }
 
-/* Room for one more; at least twice as much as before, and not more than limit */
+/*
+ * Returns an array with room for one more than n elements. Grows to twice the size, but to no more than limit elements.
+ */
 static void *
 grow(void *array, int64 n, int64 *capacity, int64 limit, Size element)
 {
@@ -112,7 +115,7 @@ grow(void *array, int64 n, int64 *capacity, int64 limit, Size element)
 		repalloc_huge(array, wanted * element);
 }
 
-/* At the first complete row */
+/* Sets what depends on the number of features, at the first complete row. */
 static void
 begin(Rolling *r, TupleTableSlot *slot)
 {
@@ -155,7 +158,7 @@ floats_datum(double *values, int n)
 	return PointerGetDatum(gr_model_coefficients(&model));
 }
 
-/* A row of the result; without a complete row there is no fit */
+/* Adds a row to the result. If the window has no complete row, values has no fit. */
 static void
 put_window(Rolling *r, Datum *values, bool *nulls)
 {
@@ -172,7 +175,7 @@ set_float(Datum *value, bool *null, double x)
 	*null = isnan(x);
 }
 
-/* Solves the window's sums. */
+/* Solves the window's sums and adds its row to the result. */
 static void
 finish_window(Rolling *r)
 {
@@ -199,7 +202,7 @@ finish_window(Rolling *r)
 	put_window(r, values, nulls);
 }
 
-/* The window that begins in the block before and ends with the row at the place, from 1 */
+/* Finishes the window that begins in the previous block and ends with row `place` of this block, from 1. */
 static void
 merge_window(Rolling *r, int64 place)
 {
@@ -219,7 +222,7 @@ merge_window(Rolling *r, int64 place)
 		gr_gram_copy(gram, &from);
 		gr_gram_join(gram, &r->gram);
 	}
-	/* else the first complete row is in this block */
+	/* without tails, the first complete row is in this block */
 	else if (r->names != NULL)
 		gr_gram_copy(gram, &r->gram);
 	gram->nobs = tail_nrows + r->nrows;
@@ -230,7 +233,7 @@ merge_window(Rolling *r, int64 place)
  * Blocks
  */
 
-/* The shift of the block's columns */
+/* Chooses the shift of the complete block's columns. */
 static void
 choose_shift(Rolling *r)
 {
@@ -245,8 +248,8 @@ choose_shift(Rolling *r)
 }
 
 /*
- * The block is complete: the sums from its end to each place where a window begins that will end in the next one, and
- * of all of it, as the window's.
+ * Sums the complete block backwards. Makes a tail for each window that ends in the next block, and the sums of the
+ * whole block in r->window.
  */
 static void
 make_tails(Rolling *r)
@@ -257,7 +260,9 @@ make_tails(Rolling *r)
 	int64		row = r->nrows;
 	int64		next;
 
-	/* the first place, from 1, of the next block where a window ends, which begins behind that place of this one */
+	/*
+	 * row of the next block, from 1, at which a window ends first; that window begins after the same row of this block
+	 */
 	r->first_tail = r->step - (r->row_number - r->width) % r->step;
 	next = r->first_tail < r->width ? (r->width - 1 - r->first_tail) / r->step : -1;
 	if (next >= r->tails_capacity)
@@ -288,7 +293,7 @@ make_tails(Rolling *r)
 	w->gram.nobs = r->nrows;
 }
 
-/* From the last row of a block to the first one of the next */
+/* Finishes a complete block and begins the next. */
 static void
 end_block(Rolling *r)
 {
@@ -309,7 +314,7 @@ end_block(Rolling *r)
 	r->nrows = 0;
 }
 
-/* The row that is behind the block's joins it and, but in the first block, its sums. */
+/* Adds the row behind the block's last one to the block and, except in the first block, to its sums. */
 static void
 add_row(Rolling *r)
 {
@@ -334,7 +339,7 @@ add_row(Rolling *r)
 	gr_gram_add(&r->gram, row, 1, r->shape, r->scratch);
 }
 
-/* Takes a row's values, if none is NULL. */
+/* Stores a row behind the block's last one. Returns false if a value is NULL. */
 static bool
 take_row(Rolling *r, TupleTableSlot *slot)
 {
@@ -423,8 +428,8 @@ plan_query(Rolling *r, const char *text)
 }
 
 /*
- * gpu_ols_rolling(query text, width int, step int, intercept boolean): a row a window, in the order of the query, each
- * with the number of its last row
+ * gpu_ols_rolling(query text, width int, step int, intercept boolean): one row per window, in the query's order, with
+ * the number of the window's last row
  */
 Datum
 gr_ols_rolling(PG_FUNCTION_ARGS)
@@ -451,7 +456,7 @@ gr_ols_rolling(PG_FUNCTION_ARGS)
 	plan = plan_query(&r, query);
 	gr_run_plan(plan, NULL, &r.base, 0);
 	gr_leave_query(&context);
-	/* solved beside the reading */
+	/* solving was part of reading */
 	read_done = gr_now();
 	gr_place_on_cpu(&place, "windows are summed where the query's rows come in their order");
 	if (r.names != NULL)

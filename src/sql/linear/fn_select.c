@@ -1,5 +1,5 @@
 /*
- * fn_select.c: which of a gpu_ols_stats' features to regress on: gpu_ols_select.
+ * fn_select.c: gpu_ols_select, which selects the features of a gpu_ols_stats for a regression.
  */
 #include "postgres.h"
 
@@ -28,17 +28,17 @@ enum
 	ARG_STATS, ARG_CRITERION, ARG_METHOD, ARG_INTERCEPT, ARG_FEATURES, ARG_RESPONSE, ARG_MAX_SIZE
 };
 
-/* By which a size is the best */
+/* Criterion that chooses the best size. */
 typedef enum Criterion
 {
 	BY_BIC, BY_AIC, BY_CP, BY_ADJ_R2
 } Criterion;
 
-/* In the order of the criteria, and of GrSelectMethod */
+/* Names in the order of Criterion and of GrSelectMethod */
 static const char *const criteria[] = {"bic", "aic", "cp", "adjr2", NULL};
 static const char *const methods[] = {"best", "forward", "backward", NULL};
 
-/* What is said of a subset */
+/* Measures of the fit of a subset. */
 typedef struct Measures
 {
 	double		r_squared;
@@ -48,7 +48,7 @@ typedef struct Measures
 	double		bic;
 } Measures;
 
-/* The place of a text among names, the last of which is NULL */
+/* Returns the position of a text argument among names, which end with NULL. Raises an ERROR if it is not there. */
 static int
 read_choice(FunctionCallInfo fcinfo, int argument, const char *what, const char *const *names, const char *hint)
 {
@@ -63,7 +63,7 @@ read_choice(FunctionCallInfo fcinfo, int argument, const char *what, const char 
 			 errhint("%s", hint)));
 }
 
-/* The most features of a subset */
+/* Returns the largest size of a subset. */
 static int
 read_max_size(FunctionCallInfo fcinfo, int nfeatures)
 {
@@ -105,7 +105,7 @@ select_features(const GrStats *stats, GrSelection *selection)
 	pfree(workspace);
 }
 
-/* As R's AIC(), BIC() and summary() of such a fit; Cp is Mallows' */
+/* Computes the measures of the subset of a size, as R's AIC(), BIC() and summary() do; cp is Mallows' Cp. */
 static Measures
 measure(const GrStats *stats, const GrSelection *selection, int size)
 {
@@ -132,7 +132,7 @@ measure(const GrStats *stats, const GrSelection *selection, int size)
 	return m;
 }
 
-/* Of the subsets that leave degrees of freedom; the smallest of equal ones; -1: there is none */
+/* Returns the best size of those that leave degrees of freedom, the smallest if several are equal, or -1. */
 static int
 best_size(const GrStats *stats, const GrSelection *selection, const Measures *measures, Criterion criterion)
 {
@@ -186,7 +186,7 @@ put_subset(ReturnSetInfo *rsinfo, const GrStats *stats, const GrSelection *selec
 
 /*
  * gpu_ols_select(stats gpu_ols_stats, criterion text, method text, intercept boolean, features "any", response "any",
- * max_size int): a row a size; none where something but the last three is NULL
+ * max_size int): one row per size; no rows if one of the first four is NULL
  */
 Datum
 gr_ols_select(PG_FUNCTION_ARGS)
