@@ -1,5 +1,5 @@
 /*
- * fn_glm.c: the SQL functions that fit a generalised linear model to a query: gpu_logreg_fit and gpu_glm_fit.
+ * fn_glm.c: gpu_logreg_fit and gpu_glm_fit, which fit a generalised linear model to a query or to kept rows.
  */
 #include "postgres.h"
 
@@ -51,7 +51,7 @@ check_max_iter(int max_iter)
 				 errmsg("max_iter must be at least 1, got %d", max_iter)));
 }
 
-/* Arguments 1 .. 6 of gpu_logreg_fit */
+/* Reads arguments 1 .. 6 of gpu_logreg_fit. */
 static GrGlmOptions
 fit_options(FunctionCallInfo fcinfo)
 {
@@ -81,9 +81,9 @@ fit_options(FunctionCallInfo fcinfo)
 }
 
 /*
- * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8, weights text, frequencies text, offsets text, formula text, vcov text, clusters text[], firth boolean,
- * kept text, rows text): NULL if one of intercept .. solver is NULL, or both query and kept are
+ * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate float8,
+ * weights text, frequencies text, offsets text, formula text, vcov text, clusters text[], firth boolean, kept text,
+ * rows text): NULL if one of intercept .. solver is NULL, or both query and kept are
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
@@ -109,14 +109,16 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
  * Any family and link
  */
 
-/* The arguments of gpu_glm_fit */
+/* Arguments of gpu_glm_fit */
 enum
 {
 	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2,
 	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH, GLM_KEPT, GLM_ROWS
 };
 
-/* The negative binomial family's parameter, or that it is to be estimated */
+/*
+ * Reads theta of the negative binomial family; NULL: it is to be estimated. Raises an ERROR if another family gets one.
+ */
 static void
 read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 {
@@ -136,8 +138,8 @@ read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
- * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean,
- * kept text, rows text): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and kept are
+ * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean, kept
+ * text, rows text): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and kept are
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
@@ -168,10 +170,10 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	gr_vcov_arguments(fcinfo, GLM_VCOV, GLM_CLUSTERS, &options, &roles);
-	/* then the response may be a share, of one trial */
+	/* a quasibinomial response may be a share of one trial */
 	roles.unit_weights = named.quasi && gr_family(options.distribution.family)->is_binary && roles.weights == NULL;
 	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
-	/* linear regression takes one pass */
+	/* linear regression needs only one pass */
 	if (gr_is_linear(options.distribution) && roles.offsets == NULL && options.l2 == 0 &&
 		options.vcov == GR_VCOV_IID)
 	{

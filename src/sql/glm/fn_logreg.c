@@ -1,5 +1,6 @@
 /*
- * fn_logreg.c: the SQL functions of logistic regression over arrays, aggregates and states.
+ * fn_logreg.c: SQL functions of logistic regression over arrays (gpu_logreg), as an aggregate (gpu_logreg_agg) and by
+ * steps from states (gpu_logreg_solve).
  */
 #include "postgres.h"
 
@@ -46,7 +47,7 @@ PG_FUNCTION_INFO_V1(gr_logreg_solve);
  * Arrays
  */
 
-/* The coefficients; NULL where there is no complete row. */
+/* Fits the arrays and returns the coefficients, or NULL if there is no complete row. y: the opened response. */
 static Datum
 fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 {
@@ -96,7 +97,7 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
-/* Opens an array of booleans as numbers. */
+/* Opens an array of booleans, converted to numbers. */
 static void
 open_boolean_array(ArrayType *array, GrFloatArray *y)
 {
@@ -135,7 +136,7 @@ gr_logreg_arrays(PG_FUNCTION_ARGS)
 }
 
 /*
- * The aggregate, which keeps its rows
+ * gpu_logreg_agg, which stores its rows
  */
 
 static inline void
@@ -170,7 +171,7 @@ gr_logreg_agg_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(rows);
 }
 
-/* In a worker, where nobody could see it, nothing is left behind. */
+/* Records the run, except in a parallel worker, where gpu_last_run() could not show it. */
 static void
 record_kept(const char *name, const GrRowSource *source, double started, double read_done)
 {
@@ -181,7 +182,7 @@ record_kept(const char *name, const GrRowSource *source, double started, double 
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 }
 
-/* The final function of gpu_logreg_agg: NULL if there is no complete row, or, with a WARNING, one class only */
+/* gpu_logreg_agg's final function: NULL if there is no complete row or, with a WARNING, only one class */
 Datum
 gr_logreg_agg_final(PG_FUNCTION_ARGS)
 {
@@ -221,8 +222,8 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_logreg over array_agg, which the planner makes an aggregate: what array_agg asks of arrays is asked of x, in rows
- * that are left out as well
+ * gpu_logreg over array_agg, which the planner turns into an aggregate. x is checked as array_agg checks arrays, even
+ * in rows that are skipped.
  */
 
 /* gr_logreg_rows_accum(state internal, y float8 or boolean, x float8[], intercept boolean, l2 float8) */
@@ -253,7 +254,7 @@ gr_logreg_rows_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(rows);
 }
 
-/* The final function of gpu_logreg_rows_agg: what gpu_logreg returns */
+/* gpu_logreg_rows_agg's final function: the result of gpu_logreg */
 Datum
 gr_logreg_rows_final(PG_FUNCTION_ARGS)
 {
@@ -288,10 +289,10 @@ gr_logreg_rows_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * The Newton step from a state
+ * Newton steps from states
  */
 
-/* ERROR unless the state is one of the step aggregates', from which there is a way on. */
+/* Raises an ERROR unless the state is of a step aggregate and a step from it is possible. */
 static void
 check_step(GrState *state)
 {
@@ -313,7 +314,7 @@ check_step(GrState *state)
 				 errhint("Continue from the midpoint of this beta and the previous one.")));
 }
 
-/* The step from a state with rows */
+/* Computes the step from a state that has rows. */
 static void
 solve_step(GrState *state, double l2, GrGlmStep *step)
 {
@@ -339,7 +340,7 @@ solve_step(GrState *state, double l2, GrGlmStep *step)
 		gr_raise_columns(&err, state->nfeatures, NULL);
 }
 
-/* The dispersion at beta, and what follows from it; see glm_fit.c. A linear pass tells none. */
+/* Sets the dispersion at beta and what depends on it, as glm_fit.c does. A linear pass has no log-likelihood. */
 static void
 disperse_step(GrModel *model, GrState *state, const GrGlmStep *step)
 {
@@ -363,8 +364,8 @@ disperse_step(GrModel *model, GrState *state, const GrGlmStep *step)
 
 /*
  * gpu_logreg_solve(step gpu_logreg_step, l2 float8, tol float8), gpu_glm_solve: the Newton step from a state. coef is
- * the next beta; vcov and deviance are those at the present one, and converged says whether the step between was at
- * most tol standard errors long.
+ * the next beta; vcov and deviance are those at the present beta. converged: the step was at most tol standard errors
+ * long.
  */
 Datum
 gr_logreg_solve(PG_FUNCTION_ARGS)
@@ -401,7 +402,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.iterations = 1;
 	model.converged = gr_glm_step_is_last(&step, tol);
 	model.device = "cpu";
-	/* no aggregate of steps takes offsets, but a pass of a fit may come to be a value */
+	/* no step aggregate has offsets, but a user may have stored the pass of a fit */
 	model.extras.offsets = state->offset ? GR_UNNAMED_OFFSETS : NULL;
 	gr_record_state(fcinfo, step.nrows, state->nfeatures, began);
 	return gr_model_datum(fcinfo, &model);

@@ -1,6 +1,6 @@
 /*
- * fn_margins.c: gpu_margins, average marginal effects with standard errors by the delta method: sqrt(J V J'), J being
- * what the average changes by with each coefficient and V their covariances.
+ * fn_margins.c: gpu_margins: average marginal effects. Standard errors are by the delta method, sqrt(J V J'), where J
+ * is the derivative of the average by the coefficients and V their covariances.
  */
 #include "postgres.h"
 
@@ -28,13 +28,13 @@
 
 PG_FUNCTION_INFO_V1(gr_margins);
 
-/* Its arguments */
+/* Arguments of gpu_margins */
 enum
 {
 	ARG_MODEL, ARG_QUERY, ARG_CONF_LEVEL, ARG_WEIGHTS, ARG_OFFSETS
 };
 
-/* Tests and limits are by Student's t of the model's degrees of freedom. */
+/* Degrees of freedom and quantile of Student's t, for tests and limits. */
 typedef struct Inference
 {
 	double		df;
@@ -42,10 +42,10 @@ typedef struct Inference
 } Inference;
 
 /*
- * The effects
+ * Effects
  */
 
-/* Which columns is something made of? Only those have effects. */
+/* Returns a flag for each column: true if terms use it. Only these columns have effects. */
 static bool *
 used_columns(const GrDesign *design)
 {
@@ -57,7 +57,10 @@ used_columns(const GrDesign *design)
 	return used;
 }
 
-/* What a column is given to have a level: of one that is a number as well that number, which the level tells */
+/*
+ * Returns the value that gives column k a level. A column that is also a number gets the number that the level's name
+ * spells.
+ */
 static GrMarginValue
 value_of_level(const GrDesign *design, int k, int level)
 {
@@ -86,7 +89,7 @@ value_of_level(const GrDesign *design, int k, int level)
 	return value;
 }
 
-/* The effects of column k at *effects, how many there are; effects NULL: they are counted alone */
+/* Lists the effects of column k in effects, unless that is NULL. Returns their number. */
 static int
 list_effects(const GrMarginRows *rows, int k, GrMarginEffect *effects)
 {
@@ -126,7 +129,7 @@ make_effects(const GrMarginRows *rows, GrMargins *margins)
 	pfree(used);
 }
 
-/* As the model's own terms are called: carat, or cut[Good] */
+/* Returns an effect's name in the style of the model's terms: carat, or cut[Good]. */
 static const char *
 effect_name(const GrDesign *design, const GrMarginEffect *effect)
 {
@@ -139,7 +142,7 @@ effect_name(const GrDesign *design, const GrMarginEffect *effect)
 }
 
 /*
- * The result
+ * Results
  */
 
 static void
@@ -153,7 +156,10 @@ raise_range(const char *name, bool is_error)
 			 errhint("Rescale the columns that the model is fitted to.")));
 }
 
-/* NaN where it isn't known, or too few of its digits are: then *precise is false. gradient: of the effect; given up */
+/*
+ * Returns the standard error of an effect: INFINITY if it is out of range; NaN if it is not known, or has too few
+ * digits (*precise then becomes false). gradient: of the effect; overwritten.
+ */
 static double
 standard_error(const GrModel *model, const GrMarginEffect *effect, GrDD *gradient, bool *precise)
 {
@@ -165,7 +171,7 @@ standard_error(const GrModel *model, const GrMarginEffect *effect, GrDD *gradien
 		return NAN;
 	for (int k = 0; k < model->nterms; k++)
 	{
-		/* in rows with a part in a separated term the mean has reached its limit */
+		/* in rows that depend on a separated term, the mean has reached its limit */
 		if (isnan(model->coef[k]) || (model->separated != NULL && model->separated[k] != 0))
 			gradient[k] = gr_dd(0);
 		if (!isfinite(gradient[k].hi) || !isfinite(gradient[k].lo))
@@ -198,8 +204,8 @@ has_finite_coefficients(const GrModel *model)
 }
 
 /*
- * Is there an estimate? Not without any coefficient that has a part in it; and a derivative along a term whose
- * coefficient runs off has none, while means have their limits.
+ * True if the effect has an estimate. An effect of aliased terms alone has none. Along a term whose coefficient
+ * diverges, steps have an estimate because means have limits, but derivatives have none.
  */
 static bool
 is_known(const GrMarginEffect *effect)
@@ -207,7 +213,7 @@ is_known(const GrMarginEffect *effect)
 	return (effect->estimable || !effect->aliased) && (effect->is_step || !effect->separated);
 }
 
-/* The least degrees of freedom of the terms that have a part in an effect */
+/* Returns the least degrees of freedom of the terms that an effect depends on. */
 static double
 least_df(const GrModel *model, const GrDD *gradient)
 {
@@ -227,7 +233,7 @@ infer(double conf_level, double df)
 	return (Inference) {df, df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN};
 }
 
-/* Puts a row for each effect. False if an error is NULL as it has too few digits. */
+/* Adds a row per effect to the result. Returns false if a standard error is NULL because it has too few digits. */
 static bool
 put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margins, Inference inference,
 			double conf_level)
@@ -270,7 +276,7 @@ put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margin
 	return precise;
 }
 
-/* ERROR unless the arguments beside the model and the roles are there and in range. */
+/* Returns conf_level. Raises an ERROR if it is out of range, or if it or query is NULL. */
 static double
 read_conf_level(FunctionCallInfo fcinfo)
 {
@@ -300,7 +306,7 @@ separated_terms(const GrModel *model)
 	return any ? separated : NULL;
 }
 
-/* Reads the query's rows for the effects of a model. */
+/* Reads the query's rows into margins. */
 static void
 read_rows(GrMarginRows *rows, const GrModel *model, GrMargins *margins)
 {
@@ -323,8 +329,8 @@ read_rows(GrMarginRows *rows, const GrModel *model, GrMargins *margins)
 }
 
 /*
- * gpu_margins(model gpu_model, query text, conf_level float8, weights text, offsets text): a row an effect; none where
- * the model is NULL
+ * gpu_margins(model gpu_model, query text, conf_level float8, weights text, offsets text): one row per effect; no rows
+ * if the model is NULL
  */
 Datum
 gr_margins(PG_FUNCTION_ARGS)

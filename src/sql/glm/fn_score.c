@@ -1,5 +1,5 @@
 /*
- * fn_score.c: aggregates over predictions and what came of them: gpu_auc, gpu_brier.
+ * fn_score.c: gpu_auc and gpu_brier, aggregates that score predictions against outcomes.
  */
 #include "postgres.h"
 
@@ -26,11 +26,11 @@ PG_FUNCTION_INFO_V1(gr_brier_accum);
 PG_FUNCTION_INFO_V1(gr_brier_combine);
 PG_FUNCTION_INFO_V1(gr_brier_final);
 
-/* What gpu_auc keeps of a group at most; docs/reference/tests.md says so. */
+/* Limit in bytes of gpu_auc's state per group. Documented in docs/reference/tests.md. */
 #define KEPT_NBYTES_MAX ((Size) 256 << 20)
 #define FIRST_CAPACITY 16
 
-/* Rows of one score */
+/* Number of rows with one score, by label. */
 typedef struct Tally
 {
 	double		score;
@@ -38,12 +38,12 @@ typedef struct Tally
 	uint32		nones;
 } Tally;
 
-/* The state of gpu_auc, in the aggregate's memory; what is serialized is its tallies, in this machine's order */
+/* State of gpu_auc, in the aggregate's memory. Its serialized form is the tallies, in this machine's byte order. */
 typedef struct Auc
 {
-	int64		n;				/* tallies */
+	int64		n;				/* number of tallies */
 	int64		capacity;
-	Tally	   *tallies;		/* in any order, a score perhaps in several */
+	Tally	   *tallies;		/* in any order; a score may have several tallies */
 } Auc;
 
 /*
@@ -59,7 +59,7 @@ compare_scores(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts the tallies by score and joins those of one score, as far as their counts hold it. */
+/* Sorts the tallies by score and merges those of equal scores, unless their counts would overflow. */
 static void
 merge_tallies(Auc *auc)
 {
@@ -84,7 +84,10 @@ merge_tallies(Auc *auc)
 	auc->n = n;
 }
 
-/* Room for one more: where joining leaves more than half, twice as much as before, as far as that is allowed */
+/*
+ * Makes room for one more tally: merges, and doubles the capacity if more than half of it stays in use. Raises an ERROR
+ * if the limit is reached.
+ */
 static void
 make_room(Auc *auc)
 {
@@ -98,7 +101,7 @@ make_room(Auc *auc)
 		auc->capacity = Min(2 * auc->capacity, capacity_max);
 		auc->tallies = repalloc(auc->tallies, auc->capacity * sizeof(Tally));
 	}
-	/* nearly full, it would be sorted again and again */
+	/* a nearly full state would be sorted again and again */
 	if (auc->n > auc->capacity - auc->capacity / 8)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -124,7 +127,7 @@ create_auc(MemoryContext context, int64 capacity)
 	return auc;
 }
 
-/* A label that is a number; ERROR unless it is 0 or 1. */
+/* Returns a label as a boolean. Raises an ERROR unless it is 0 or 1. */
 static bool
 label_of(double label)
 {
@@ -225,13 +228,13 @@ gr_auc_deserialize(PG_FUNCTION_ARGS)
 	nbytes = VARSIZE_ANY_EXHDR(bytes);
 	if (nbytes % sizeof(Tally) != 0 || nbytes > KEPT_NBYTES_MAX)
 		raise_malformed_auc();
-	/* its memory is the caller's, a state that is read and left */
+	/* in the caller's memory, because a deserialized state is only read */
 	auc = create_auc(CurrentMemoryContext, nbytes / sizeof(Tally));
 	auc->n = nbytes / sizeof(Tally);
 	memcpy(auc->tallies, VARDATA_ANY(bytes), nbytes);
 	for (int64 k = 0; k < auc->n; k++)
 	{
-		/* a score is one that is equal to itself, by which those that are the same are found */
+		/* NaN is not equal to itself, so its tallies could not be merged */
 		if (isnan(auc->tallies[k].score))
 			raise_malformed_auc();
 		gr_poll_loop(k);
@@ -240,8 +243,8 @@ gr_auc_deserialize(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_auc_final(internal): of the pairs of a one and a zero, the share in which the one's score is the greater, those
- * of one score counted half. Sums of products of counts, exact in double-double
+ * gpu_auc_final(internal): the share of pairs of a one and a zero in which the one has the greater score; equal scores
+ * count half. The sums of products of counts are exact in double-double.
  */
 Datum
 gr_auc_final(PG_FUNCTION_ARGS)
@@ -250,7 +253,7 @@ gr_auc_final(PG_FUNCTION_ARGS)
 	Auc		   *auc;
 	double		nzeros = 0;
 	double		nones = 0;
-	GrDD		twice = {0, 0};	/* pairs won, and those of one score a half */
+	GrDD		twice = {0, 0};	/* twice the number of pairs won; a pair of equal scores counts 1 */
 
 	(void) gr_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
@@ -283,13 +286,16 @@ gr_auc_final(PG_FUNCTION_ARGS)
  * gpu_brier: the mean of (probability - label)^2
  */
 
-/* The state: an array of the rows and of their sum as hi + lo */
+/* State of gpu_brier: an array of the number of rows and the sum as hi + lo */
 enum
 {
 	BRIER_N, BRIER_HI, BRIER_LO, BRIER_NVALUES
 };
 
-/* The numbers of a state, the aggregate's own or a copy; ERROR if it is none. *array becomes it. */
+/*
+ * Returns the numbers of a state, in place if an aggregate calls, else of a copy if change is true. *array: the state.
+ * Raises an ERROR if it is not a state of gpu_brier.
+ */
 static double *
 open_brier(FunctionCallInfo fcinfo, int argument, bool change, ArrayType **array)
 {

@@ -1,5 +1,6 @@
 /*
- * fn_stats.c: gpu_ols_stats as a value: names of its columns, and models of some of them.
+ * fn_stats.c: gpu_ols_solve, gpu_ols_named and gpu_ols_names: models from a gpu_ols_stats, and the names of its
+ * columns.
  */
 #include "postgres.h"
 
@@ -23,8 +24,8 @@ PG_FUNCTION_INFO_V1(gr_ols_named);
 PG_FUNCTION_INFO_V1(gr_ols_names);
 
 /*
- * gpu_ols_solve(stats gpu_ols_stats, intercept boolean, features "any", response "any", l2 float8): the model of these
- * columns, which are all features and column 0 where they are NULL
+ * gpu_ols_solve(stats gpu_ols_stats, intercept boolean, features "any", response "any", l2 float8): the model of the
+ * chosen columns; NULL chooses all features, and column 0 as the response
  */
 Datum
 gr_ols_solve_stats(PG_FUNCTION_ARGS)
@@ -47,7 +48,7 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 	return gr_model_datum(fcinfo, &model);
 }
 
-/* ERROR unless the names are those of a state's columns, each another. */
+/* Raises an ERROR unless there is one name that is not NULL for each column of the state. */
 static void
 check_names(const GrState *state, ArrayType *array)
 {
@@ -71,7 +72,7 @@ compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* gpu_ols_named(stats gpu_ols_stats, names text[]): the state with names of its columns, the response's first */
+/* gpu_ols_named(stats gpu_ols_stats, names text[]): the state with names for its columns, the response's first */
 Datum
 gr_ols_named(PG_FUNCTION_ARGS)
 {
@@ -109,7 +110,7 @@ gr_ols_named(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(gr_state_named(state, buf.data, buf.len));
 }
 
-/* gpu_ols_names(stats gpu_ols_stats): the names of its columns, the response's first; NULL where they have none */
+/* gpu_ols_names(stats gpu_ols_stats): the names of its columns, the response's first; NULL if they have none */
 Datum
 gr_ols_names(PG_FUNCTION_ARGS)
 {

@@ -1,5 +1,5 @@
 /*
- * glm_fit.c: fits of generalised linear models over whatever source of rows; see glm_fit.h.
+ * glm_fit.c: fits generalised linear models over any source of rows; see glm_fit.h.
  */
 #include "postgres.h"
 
@@ -31,8 +31,9 @@
 #include "sql/model/vcov_warnings.h"
 
 /*
- * Makes the fit: does what it wants of the rows until it is done or, of a sample that tells where another fit starts,
- * until it is separated. shows: gpu_progress() shows passes that have a deviance. Returns false if the fit failed.
+ * Runs the fit: makes the passes it requests until it is done. is_start: the fit is to a sample for starting values,
+ * and may stop once it is separated. shows: passes with a deviance are shown by gpu_progress(). Returns false if the
+ * fit failed.
  */
 static bool
 make_fit(GrRowSource *source, GrGlmFit *fit, bool is_start, bool shows, GrError *err)
@@ -67,7 +68,9 @@ make_fit(GrRowSource *source, GrGlmFit *fit, bool is_start, bool shows, GrError 
 	return true;
 }
 
-/* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
+/*
+ * Fits a sample of the source's rows. Returns NULL if there is no sample, the fit failed, or the sample is separated.
+ */
 static GrGlmFit *
 fit_sample(GrRowSource *source, const GrIngest *ingest, const GrGlmOptions *options, GrRowSource *sample)
 {
@@ -84,7 +87,7 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrGlmOptions *opti
 	fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&few), MCXT_ALLOC_HUGE), &few);
 	if (make_fit(sample, fit, true, false, &err))
 		return gr_glm_is_separated(fit) ? NULL : fit;
-	/* an interrupt that was met is no reason to go on without a sample */
+	/* an interrupt must not lead to a fit without a sample */
 	if (err.status == GR_CANCELED)
 		gr_raise(&err);
 	return NULL;
@@ -108,11 +111,11 @@ gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrGlmOptions *opt
 		source->nsampled = sample.job->nrows;
 	}
 	MemoryContextSwitchTo(old);
-	/* a job of the sample's own goes with it */
+	/* frees the sample's own job, too */
 	MemoryContextDelete(sample_context);
 }
 
-/* The fit without term k, as gr_glm_tell_sign() wants it; NULL if it failed. */
+/* Fits without term k, for gr_glm_tell_sign(). Returns NULL if the fit failed. */
 static GrGlmFit *
 fit_without(GrRowSource *source, const GrGlmOptions *options, int k)
 {
@@ -127,7 +130,7 @@ fit_without(GrRowSource *source, const GrGlmOptions *options, int k)
 	return NULL;
 }
 
-/* Which infinity separated terms run to, where there is a choice of directions. */
+/* Determines to which infinity separated terms diverge, if they have a choice of directions. */
 static void
 tell_signs(GrRowSource *source, const GrGlmOptions *options, GrGlmFit *fit)
 {
@@ -145,7 +148,7 @@ tell_signs(GrRowSource *source, const GrGlmOptions *options, GrGlmFit *fit)
 	MemoryContextDelete(context);
 }
 
-/* ERROR where robust covariances are wanted of a fit that gives none. */
+/* Raises an ERROR if robust covariances are requested from a solver that gives none. */
 static void
 check_vcov(const GrGlmOptions *options)
 {
@@ -179,7 +182,7 @@ gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *na
 		gr_note_device_error(err);
 		gr_raise_row(err, options.shape, names);
 	}
-	/* as it is now, for whoever asks again */
+	/* later fits of the same rows use the estimated theta */
 	options.distribution.theta = fit->theta;
 	options.estimate_theta = false;
 	if (fit->nseparated > 0 && fit->ambiguous && !fit->unmovable)
@@ -188,7 +191,7 @@ gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *na
 	return true;
 }
 
-/* What could make the fit converge; more iterations, where they could. */
+/* Returns a hint on how to make the fit converge. Suggests more iterations only if they could help. */
 static int
 hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 {
@@ -197,7 +200,7 @@ hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 	if (fit->collinear)
 		return errhint("Columns are nearly collinear: leave some out, subtract their means, or set l2 to a small "
 					   "positive value.");
-	/* with other links and families another response has another model */
+	/* with other links and families, a shifted response has another model */
 	if (fit->imprecise)
 		return gr_is_linear(options->distribution) ?
 			errhint("Subtract a constant near its mean from the response.") : 0;
@@ -206,7 +209,7 @@ hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 	if (fit->stalled)
 		return errhint("Set solver => 'newton'.");
 	if (!isnan(options->learning_rate))
-		/* more than where it began, at 0 */
+		/* more than the deviance at the start, where coefficients are 0 */
 		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
 			errhint("Raise max_iter or learning_rate.");
 	if (options->solver == GR_SOLVER_NEWTON)
@@ -214,7 +217,7 @@ hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 	return errhint("Raise max_iter.");
 }
 
-/* The names of the separated terms, or of those among them that have no sign. */
+/* Returns the names of the separated terms: all, or those without a sign. */
 static char *
 separated_terms(const GrModel *model, const GrGlmFit *fit, bool all)
 {
@@ -228,8 +231,8 @@ separated_terms(const GrModel *model, const GrGlmFit *fit, bool all)
 }
 
 /*
- * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy()
- * believes no sign.
+ * Warns that terms are separated. Marks terms without a sign by an infinite variance; if there are no covariances,
+ * gpu_tidy() shows no sign.
  */
 static void
 warn_of_separation(GrModel *model, const GrGlmFit *fit)
@@ -252,7 +255,7 @@ warn_of_separation(GrModel *model, const GrGlmFit *fit)
 			 errhint("Leave these terms out, or set l2 to a small positive value.")));
 }
 
-/* What a message calls it */
+/* Returns the name of the fit for messages. */
 static const char *
 fit_name(const GrGlmOptions *options)
 {
@@ -260,8 +263,8 @@ fit_name(const GrGlmOptions *options)
 }
 
 /*
- * What goes with a sandwich estimate: of a linear regression t, with the residual degrees of freedom, or as many as
- * there are clusters less one; else the normal distribution
+ * Sets what belongs to a sandwich estimate. Linear regressions are tested by t with the residual degrees of freedom, or
+ * the number of clusters less one; others by the normal distribution.
  */
 static void
 describe_sandwich(GrModel *model, const GrGlmFit *fit, const GrGlmOptions *options)
@@ -286,7 +289,7 @@ describe_sandwich(GrModel *model, const GrGlmFit *fit, const GrGlmOptions *optio
 							 options->ncluster_columns > 1 ? GR_VCOV_OF_TWO_WAYS : GR_VCOV_OF_CLUSTERS);
 }
 
-/* The degrees of freedom of each term that has a variance, where these are told */
+/* Takes the degrees of freedom of each term that has a variance, if the fit has computed them. */
 static void
 take_df(GrModel *model, GrGlmFit *fit)
 {
@@ -299,7 +302,9 @@ take_df(GrModel *model, GrGlmFit *fit)
 	model->extras.ndf = fit->nterms;
 }
 
-/* Without residuals there are no covariances that have the dispersion in them. */
+/*
+ * Sets the covariances to NaN: they have the dispersion as a factor, which a fit without residuals does not determine.
+ */
 static void
 forget_errors(GrGlmFit *fit)
 {
@@ -310,8 +315,8 @@ forget_errors(GrGlmFit *fit)
 }
 
 /*
- * Multiplies what the fit has in place of covariances by a power of two and, unless they are robust, by the dispersion.
- * Either by itself may take them out of range: of the dispersion, the power of two goes with the fit's.
+ * Multiplies the fit's unscaled covariances by a power of two and, unless they are robust, by the dispersion. Either
+ * factor alone may overflow, so the dispersion's own power of two is joined with the fit's.
  */
 static void
 disperse(GrModel *model, const GrGlmFit *fit)
@@ -340,8 +345,8 @@ disperse(GrModel *model, const GrGlmFit *fit)
 }
 
 /*
- * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as
- * R's summary of a glm has it. A quasi family has no likelihood.
+ * Sets the dispersion, from Pearson's residuals as R's summary of a glm does, multiplies the covariances by it, and
+ * sets the log-likelihood. A quasi family has no likelihood.
  */
 static void
 estimate_dispersion(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options)
@@ -356,7 +361,7 @@ estimate_dispersion(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options)
 		gr_log_likelihood(family, fit->deviance, nobs, options->totals == NULL ? 0 : options->totals->log_constant);
 	if (gr_family_has_dispersion(family, model->quasi))
 	{
-		/* of a perfect fit it is rounding */
+		/* a perfect fit's residuals are rounding errors */
 		model->dispersion = gr_model_mean_square(fit->perfect ? 0 : fit->pearson, (double) fit->df_residual);
 		model->df_inference = (double) fit->df_residual;
 	}
@@ -370,17 +375,19 @@ estimate_dispersion(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options)
 		forget_errors(fit);
 }
 
-/* ERROR if a variance of a fit that has converged is out of float8's range. */
+/* Raises an ERROR if a variance of a converged fit is out of float8's range. */
 static void
 check_variances(const GrModel *model, const GrGlmFit *fit, const char *const *names)
 {
-	/* a penalty may leave no variance at all */
+	/* with a penalty, variances may be 0 */
 	for (int k = 0; k < fit->nterms && fit->vcov != NULL && fit->converged && model->l2 == 0; k++)
 	{
 		double		variance = fit->vcov[(Size) k * fit->nterms + k];
 		GrError		err = {.value = variance};
 
-		/* 0 where all residuals are; a sandwich's may be 0, if no power of two made it so, or negative */
+		/*
+		 * 0 is right if all residuals are 0; a sandwich's variance may be 0 if no power of two made it so, or negative
+		 */
 		if (isnan(variance) || (isfinite(variance) && fabs(variance) >= DBL_MIN) ||
 			(variance == 0 && (model->dispersion == 0 || (model->vcov_type != NULL && fit->vcov_exponent == 0))))
 			continue;
@@ -389,7 +396,7 @@ check_variances(const GrModel *model, const GrGlmFit *fit, const char *const *na
 	}
 }
 
-/* What is to be known of a theta that was estimated */
+/* Warns if an estimated theta is infinite. */
 static void
 warn_of_theta(const GrGlmFit *fit)
 {
@@ -399,7 +406,7 @@ warn_of_theta(const GrGlmFit *fit)
 				 errhint("Use family => 'poisson', which gives the same fit.")));
 }
 
-/* What is to be known of a maximum at the edge of what the link allows: see edge.h */
+/* Warns if the maximum is at the edge of the link's domain; see edge.h. */
 static void
 warn_of_edge(const GrModel *model, const GrGlmFit *fit, const GrGlmOptions *options)
 {
@@ -430,7 +437,7 @@ gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const c
 	model->distribution = options->distribution;
 	if (options->estimate_theta)
 	{
-		/* as good as infinite, where the fit begins, too */
+		/* from GR_THETA_POISSON on, where the fit also begins, theta is as good as infinite */
 		model->distribution.theta = fit->theta < GR_THETA_POISSON ? fit->theta : INFINITY;
 		model->theta_error = fit->theta_runs_off ? INFINITY : fit->theta_error;
 	}
@@ -468,10 +475,10 @@ gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const c
 }
 
 /*
- * Over a query, or kept rows
+ * Fits over a query or kept rows
  */
 
-/* Opens the rows, and fits to them. centered: powers may be about centers */
+/* Opens the rows and fits them. centered: powers may be centered. */
 static void
 fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, bool centered,
 		 const GrGlmOptions *options, GrQueryFit *f)
@@ -507,7 +514,7 @@ void
 gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, const GrGlmOptions *options,
 				 GrQueryFit *f)
 {
-	/* the penalty and the learning rate are of the powers themselves */
+	/* the penalty and the learning rate apply to the powers themselves */
 	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
 
 	fit_rows(fcinfo, rows, roles, centered, options, f);

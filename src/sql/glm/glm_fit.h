@@ -1,5 +1,6 @@
 /*
- * glm_fit.h: fits of generalised linear models over whatever source of rows.
+ * glm_fit.h: fits generalised linear models over any source of rows. gpu_logreg_fit and gpu_glm_fit call
+ * gr_glm_fit_rows(); arrays, aggregates, cross-validations and bootstraps use the steps it consists of.
  */
 #ifndef GPUREG_GLM_FIT_H
 #define GPUREG_GLM_FIT_H
@@ -12,38 +13,41 @@
 #include "rows/sums/data_set.h"
 #include "sql/model/model.h"
 
-/* Where the fit is to start, in options->start, if its first rows can say. */
+/*
+ * Sets options->start, and options->start_shift, from a fit to a sample of the source's rows. Leaves them if that fit
+ * fails or no sample is needed.
+ */
 extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrGlmOptions *options);
 
 /*
- * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
- * other failures are raised.
+ * Fits over the source and sets *result. names: as in gr_raise_columns(). Returns false, with *err set, if the response
+ * has only one class; raises all other failures.
  */
 extern bool gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *names,
 					   GrGlmFit **result, GrError *err);
 
 /*
- * The fit as a model, and the warnings that go with it; model->quasi is set, and fit->vcov is multiplied by the
- * dispersion.
+ * Fills model from the fit and gives the fit's warnings. model->quasi must be set. Multiplies fit->vcov by the
+ * dispersion. model points into fit.
  */
 extern void gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const char *const *names);
 
-/* A fit to a query's rows, or to kept ones */
+/* A fit to the rows of a query, or to kept rows. */
 typedef struct GrQueryFit
 {
-	const GrMorePasses *more;	/* given: passes that are wanted over the rows besides; NULL: none */
+	const GrMorePasses *more;	/* in: further passes that the caller will make over the rows; NULL: none */
 	GrDataSet  *data;
 	GrGlmOptions options;
 	GrGlmFit *fit;
 } GrQueryFit;
 
-/* Fits to a query's rows, or kept ones, which stay open until f->data is released. */
+/* Fits the rows of a query, or kept rows. They stay open until f->data is released. */
 extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
 							 const GrGlmOptions *options, GrQueryFit *f);
 
 /*
- * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the
- * options; name: of the SQL function
+ * Fits the rows of a query, or kept rows, and returns a gpu_model. options: distribution, intercept, vcov and solver.
+ * name: the SQL function's, for gpu_last_run().
  */
 extern Datum gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
 							 const GrGlmOptions *options, bool quasi);

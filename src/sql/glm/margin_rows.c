@@ -1,7 +1,6 @@
 /*
- * margin_rows.c: a query's rows as values of the columns that a model is made of; others than these are of no account.
- *
- * A model without a design is taken for one whose every feature is a column.
+ * margin_rows.c: reads a query's rows as values of the columns that a model needs. Other columns are ignored. A model
+ * without a design is treated as one in which each feature is a column.
  */
 #include "postgres.h"
 
@@ -24,15 +23,15 @@ typedef struct MarginReceiver
 	GrMargins  *margins;
 	MemoryContext row_context;	/* reset after each row */
 	GrPoll		poll;
-	double	   *values;			/* see gr_design_expand() */
-	double	   *checked;		/* the numbers of a row of rows->shape */
+	double	   *values;			/* values of the design's columns; see gr_design_expand() */
+	double	   *checked;		/* numbers of a row of rows->shape, for gr_check_rows() */
 } MarginReceiver;
 
 /*
- * The columns
+ * Columns
  */
 
-/* A design of which each feature is a column of its name */
+/* Returns a design in which each feature is a column of the same name. */
 static GrDesign *
 design_of_features(const GrFeatureNames *names)
 {
@@ -70,7 +69,7 @@ raise_type(const char *name, Oid type, const char *detail)
 			 errdetail("%s", detail)));
 }
 
-/* Adds a column of the query that gives a value to one of the design's. */
+/* Adds column `at` of the query as the source of column target of the design. */
 static void
 add_source(GrMarginRows *rows, const GrQuery *query, int at, int target)
 {
@@ -89,7 +88,7 @@ add_source(GrMarginRows *rows, const GrQuery *query, int at, int target)
 	rows->is_boolean[target] = source->column.type == BOOLOID && !column->is_factor;
 }
 
-/* Adds an array, whose elements are the features name[1], name[2], ... */
+/* Adds an array column of the query as the source of the features name[1], name[2], ... */
 static void
 add_array(GrMarginRows *rows, const GrQuery *query, int at, GrFeatureRange elements)
 {
@@ -116,7 +115,7 @@ add_array(GrMarginRows *rows, const GrQuery *query, int at, GrFeatureRange eleme
 	}
 }
 
-/* The columns of a model with a design */
+/* Finds the columns of a model with a design. */
 static void
 find_design_columns(GrMarginRows *rows, const GrQuery *query)
 {
@@ -128,7 +127,7 @@ find_design_columns(GrMarginRows *rows, const GrQuery *query)
 	}
 }
 
-/* ERROR unless each feature is given by one column. */
+/* Raises an ERROR unless each feature has exactly one column. */
 static void
 check_features(const GrMarginRows *rows)
 {
@@ -158,7 +157,7 @@ check_features(const GrMarginRows *rows)
 	pfree(given);
 }
 
-/* The columns and arrays that features are */
+/* Finds the columns and arrays that hold the features of a model without a design. */
 static void
 find_features(GrMarginRows *rows, const GrQuery *query, const GrFeatureNames *names)
 {
@@ -178,7 +177,10 @@ find_features(GrMarginRows *rows, const GrQuery *query, const GrFeatureNames *na
 	check_features(rows);
 }
 
-/* The column that was the offset in the fit. ERROR if the query does not have it: an effect depends on the offset. */
+/*
+ * Returns the column that was the offset in the fit. Raises an ERROR if the query does not have it, because effects
+ * depend on the offset.
+ */
 static int
 find_model_offset(const GrQuery *query, const char *name)
 {
@@ -195,7 +197,10 @@ find_model_offset(const GrQuery *query, const char *name)
 	return gr_find_column(query->columns->natts, query->names, NULL, name);
 }
 
-/* The columns of weights and offsets. arguments: those that name them; NULL: the model does */
+/*
+ * Finds the columns of weights and offsets. named: their names; arguments: the arguments that name them, NULL if the
+ * model does.
+ */
 static void
 find_roles(GrMarginRows *rows, const GrQuery *query, const char *const *named, const char *const *arguments)
 {
@@ -255,7 +260,7 @@ gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles
 }
 
 /*
- * The rows
+ * Rows
  */
 
 static bool
@@ -267,7 +272,7 @@ is_complete(const GrMarginRows *rows, const TupleTableSlot *slot)
 	return true;
 }
 
-/* An array's numbers; false if one is NULL. */
+/* Stores the numbers of an array. Returns false if one is NULL. */
 static bool
 take_array(const GrMarginSource *source, Datum value, double *values)
 {
@@ -281,7 +286,10 @@ take_array(const GrMarginSource *source, Datum value, double *values)
 	return true;
 }
 
-/* The row's values, and its weight and offset behind the numbers that are checked; false if an array has a NULL. */
+/*
+ * Stores and checks the row's values; its weight and offset go behind them in receiver->checked. Returns false if an
+ * array has a NULL.
+ */
 static bool
 take_values(MarginReceiver *receiver, const TupleTableSlot *slot)
 {

@@ -1,6 +1,6 @@
 /*
- * margin_rows.h: the rows over which marginal effects are averaged: those of a query, as values of the columns that a
- * model is made of.
+ * margin_rows.h: reads the query rows over which marginal effects are averaged, as values of the columns that a model
+ * needs. gpu_margins (fn_margins.c) is the only caller.
  */
 #ifndef GPUREG_MARGIN_ROWS_H
 #define GPUREG_MARGIN_ROWS_H
@@ -13,36 +13,37 @@
 #include "rows/query/query.h"
 #include "sql/model/model.h"
 
-/* A column of the query that rows take values from */
+/* A column of the query that rows take values from. */
 typedef struct GrMarginSource
 {
-	int			at;				/* which of the query's columns it is */
+	int			at;				/* number of the query's column */
 	GrColumn	column;
-	const int  *targets;		/* the design's column; of an array as many as it has elements */
+	const int  *targets;		/* number of the design's column, or one per element of an array */
 } GrMarginSource;
 
 typedef struct GrMarginRows
 {
 	GrPlan	   *plan;
-	GrDesign   *design;			/* the model's, or one in which each feature is a column */
-	bool	   *is_boolean;		/* of its columns: does the query give booleans, and it isn't a factor? */
+	GrDesign   *design;			/* the model's design, or one in which each feature is a column */
+	/* for each of the design's columns: true if the query's is boolean and the design's is not a factor */
+	bool	   *is_boolean;
 	int			nsources;
-	GrMarginSource *sources;	/* the last ones have no targets: the weight, the offset, as far as there are any */
-	GrRowShape	shape;			/* of the numbers that are checked: those of the design's columns, and so on */
-	const char **names;			/* of these */
-	int64		nrows;			/* that took part */
+	GrMarginSource *sources;	/* sources of the weight and the offset, if any, come last and have no targets */
+	GrRowShape	shape;			/* shape of the checked numbers: the design's columns, weight and offset */
+	const char **names;			/* names of the checked numbers */
+	int64		nrows;			/* rows that took part */
 	int64		nskipped;
 } GrMarginRows;
 
 /*
- * Analyses and plans the query, and finds the model's columns and those of the roles in it. roles->offsets NULL: the
- * offset is the column that the fit had, if it had one. In the current memory context; ERROR if a column is missing, is
- * there twice, or is of a type that it can't have
+ * Analyses and plans the query, and finds the columns of the model and the roles. roles->offsets NULL: the offset is
+ * the column of the fit, if it had one. Allocates in the current memory context. Raises an ERROR if a column is
+ * missing, ambiguous or of a wrong type.
  */
 extern void gr_margin_rows_prepare(const char *query, const GrPredictor *model, const GrRoles *roles,
 								   GrMarginRows *rows);
 
-/* Runs the query, and adds its rows; ERROR if none is complete. */
+/* Runs the query and adds its rows to margins. Raises an ERROR if no row is complete. */
 extern void gr_margin_rows_read(GrMarginRows *rows, GrMargins *margins);
 
 #endif							/* GPUREG_MARGIN_ROWS_H */
