@@ -1,5 +1,5 @@
 /*
- * enet.c: arguments and results of elastic nets; see enet.h.
+ * enet.c: reads arguments and writes results of elastic nets; see enet.h.
  */
 #include "postgres.h"
 
@@ -18,11 +18,14 @@
 #include "run/raise.h"
 #include "sql/enet/enet.h"
 
-/* glmnet's: where rows are as many as the features, and where they are fewer */
+/*
+ * Smallest lambda of a grid relative to the largest, as in glmnet: with at least as many rows as features, and with
+ * fewer
+ */
 #define MIN_RATIO 1e-4
 #define MIN_RATIO_FEW_ROWS 1e-2
 
-/* An array's numbers, of which none is NULL; *n of them */
+/* Returns the *n numbers of an array. Raises an ERROR if one is NULL. */
 static double *
 read_numbers(ArrayType *array, const char *name, int *n)
 {
@@ -122,7 +125,7 @@ read_positive_array(ArrayType *array, GrEnet *net)
 	memcpy(net->positive, ARR_DATA_PTR(array), net->npositive * sizeof(bool));
 }
 
-/* A boolean, an array of these, or a literal of either */
+/* Reads a boolean, an array of booleans, or an untyped literal of either. */
 static void
 read_positive(FunctionCallInfo fcinfo, int argument, GrEnet *net)
 {
@@ -145,7 +148,7 @@ read_positive(FunctionCallInfo fcinfo, int argument, GrEnet *net)
 		raise_positive_type();
 }
 
-/* Is the argument there? False for what is left as by default; *ok becomes false where it must not be NULL. */
+/* True if the argument is given; false if the default applies. Sets *ok to false if it is NULL and not nullable. */
 static bool
 given(FunctionCallInfo fcinfo, int argument, bool nullable, bool *ok)
 {

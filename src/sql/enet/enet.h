@@ -1,5 +1,6 @@
 /*
- * enet.h: elastic nets: what the SQL functions of fn_enet.c, fn_enet_cv.c and fn_enet_fit.c share.
+ * enet.h: arguments, paths and results of elastic nets. The SQL functions of fn_enet.c, fn_enet_cv.c and fn_enet_fit.c
+ * share it.
  */
 #ifndef GPUREG_ENET_H
 #define GPUREG_ENET_H
@@ -13,87 +14,88 @@
 #include "sql/model/model.h"
 #include "sql/states/stats.h"
 
-/* Most lambdas of a grid */
+/* Largest number of lambdas in a grid */
 #define GR_ENET_MAX_LAMBDAS 100000
 
-/* What is asked for, whatever the features are */
+/* Options of an elastic net that do not depend on the features. */
 typedef struct GrEnet
 {
 	double		alpha;
 	bool		intercept;
 	bool		standardize;
 	int			nlambda;
-	double	   *lambda;			/* nlambda, falling; NULL: a grid of so many */
-	double		min_ratio;		/* of the grid; 0: as many rows and features there are says it */
-	double	   *penalty;		/* NULL: 1 each */
+	double	   *lambda;			/* nlambda values, decreasing; NULL: a grid of nlambda values */
+	/* smallest lambda of the grid relative to the largest; 0: chosen by the numbers of rows and features */
+	double		min_ratio;
+	double	   *penalty;		/* npenalty factors; NULL: 1 for each feature */
 	int			npenalty;
-	bool	   *positive;		/* NULL: all or none */
+	bool	   *positive;		/* npositive flags; NULL: all_positive applies */
 	int			npositive;
 	bool		all_positive;
 } GrEnet;
 
-/* The arguments' numbers; -1: there is none, and it is as by default */
+/* Numbers of a function's arguments; -1: the function does not have it, and the default applies. */
 typedef struct GrEnetPlaces
 {
 	int			alpha;
 	int			nlambda;
-	int			lambda;			/* a float8[] */
+	int			lambda;			/* float8[] */
 	int			min_ratio;
 	int			penalty;
-	int			positive;		/* an "any": boolean or boolean[] */
+	int			positive;		/* "any": boolean or boolean[] */
 	int			intercept;
 	int			standardize;
 } GrEnetPlaces;
 
-/* Sums of chosen columns */
+/* Sums of chosen columns. */
 typedef struct GrEnetSums
 {
 	GrGram		gram;
 	const char *const *names;	/* as in gr_raise_columns() */
 } GrEnetSums;
 
-/* Reads the arguments; false where one is NULL that must not be, and then the function returns NULL. */
+/* Reads the arguments into net. Returns false if one is NULL that must not be; the SQL function then returns NULL. */
 extern bool gr_enet_arguments(FunctionCallInfo fcinfo, const GrEnetPlaces *places, GrEnet *net);
 
-/* What the sums of a GrStats are */
+/* Returns the sums and names of stats, without a copy. */
 extern GrEnetSums gr_enet_sums(const GrStats *stats);
 
-/* One lambda, the only one of net; ERROR unless it is a number >= 0. */
+/* Makes lambda the only one of net. Raises an ERROR unless it is finite and not negative. */
 extern void gr_enet_set_lambda(GrEnet *net, double lambda);
 
-/* The options of a path of so many features; ERROR where the penalties don't go with them */
+/* Returns the options of a path of nfeatures features. Raises an ERROR if penalties or signs have another length. */
 extern GrPathOptions gr_enet_options(const GrEnet *net, int nfeatures);
 
-/* ERROR unless so many of the features vary and aren't left out. */
+/* Raises an ERROR if nusable, the number of features that vary and are not left out, is 0. */
 extern void gr_enet_check_usable(int nusable, int nfeatures);
 
-/* What the grid's least lambda is to the largest, of so many rows */
+/* Returns the smallest lambda of the grid relative to the largest. */
 extern double gr_enet_min_ratio(const GrEnet *net, int64 nobs, int nfeatures);
 
 /*
- * Opens a path in the current memory context; ERROR where the penalties don't go with the features, or where there is
- * no path, unless these sums are some rows' alone.
+ * Opens a path over sums. Raises an ERROR if the penalties do not fit the features. Also raises one if the response or
+ * all features are constant, unless some is true: sums are then of a part of the rows.
  */
 extern void gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool some, GrPath *path);
 
-/* Room for it */
+/* Returns a workspace for gr_enet_open(). */
 extern void *gr_enet_workspace(const GrEnet *net, int nfeatures);
 
-/* The lambdas that are asked for; *n of them */
+/* Returns the *n lambdas of net, or of a grid for path. */
 extern double *gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath *path, int *n);
 
-/* gr_path_step(); ERROR where that fails */
+/* Calls gr_path_step(). Raises an ERROR if it fails. */
 extern void gr_enet_step(GrPath *path, const GrEnetSums *sums, double lambda, GrPathPoint *point, double *coef);
 
-/* The model of a point, whose nskipped is the caller's to set */
+/* Fills model from a point of a path. The caller sets nskipped. */
 extern void gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const GrPathPoint *point,
 						  double *coef);
 
-/* The path over sums as rows of a function's result, a row a lambda; and one such row */
+/* gr_enet_put_path() adds the path over sums to the result, one row per lambda; gr_enet_put_point() adds one row. */
 extern void gr_enet_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, const GrEnetSums *sums);
 extern void gr_enet_put_point(ReturnSetInfo *rsinfo, const GrPathPoint *point, const double *coef, int nterms);
 
-/* A float8[] of n numbers */
+/* Returns a float8[] of n numbers. */
 extern Datum gr_enet_array(const double *values, int n);
 
 #endif							/* GPUREG_ENET_H */

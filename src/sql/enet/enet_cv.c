@@ -1,5 +1,5 @@
 /*
- * enet_cv.c: cross-validation of elastic nets; see enet_cv.h.
+ * enet_cv.c: cross-validates elastic nets; see enet_cv.h.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include "run/raise.h"
 #include "sql/enet/enet_cv.h"
 
-/* The fields of gpu_enet_cv, in the order of its definition */
+/* Fields of gpu_enet_cv, in the order of its definition */
 enum
 {
 	CV_LAMBDA, CV_MEAN, CV_STD_ERROR, CV_DF, CV_LAMBDA_MIN, CV_LAMBDA_1SE, CV_NFOLDS, CV_MODEL_MIN, CV_MODEL_1SE,
@@ -46,7 +46,7 @@ void
 gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped)
 {
 	gr_add_count(&folds->nskipped, nskipped);
-	/* rows of weight 0 alone */
+	/* the fold has only rows of weight 0 */
 	if (!(gram->hi[0] > 0))
 		return;
 	if (folds->n == folds->capacity)
@@ -59,7 +59,7 @@ gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped)
 }
 
 /*
- * The paths
+ * Paths
  */
 
 static GrEnetSums
@@ -74,7 +74,7 @@ count_terms(const GrFolds *folds)
 	return folds->nfeatures + (folds->net.intercept ? 1 : 0);
 }
 
-/* The path over all rows, as far as it goes */
+/* Computes the path over all rows, as far as it goes. */
 static void
 fit_all(const GrFolds *folds, const GrGram *all, void *workspace, GrFoldScores *scores)
 {
@@ -101,7 +101,7 @@ fit_all(const GrFolds *folds, const GrGram *all, void *workspace, GrFoldScores *
 	scores->n = k;
 }
 
-/* A fold's errors under the paths over the others */
+/* Computes a fold's errors by the path over the other folds. */
 static void
 score_fold(const GrFolds *folds, const GrGram *others, const GrGram *fold, void *workspace,
 		   const GrFoldScores *scores, double *error)
@@ -124,7 +124,7 @@ score_fold(const GrFolds *folds, const GrGram *others, const GrGram *fold, void 
 	pfree(work);
 }
 
-/* cv.glmnet's mean and standard error: folds weigh what their rows do */
+/* Means and standard errors as in cv.glmnet: folds are weighted by their rows' weights. */
 void
 gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds)
 {
@@ -176,7 +176,7 @@ void
 gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 {
 	int			p = folds->nfeatures;
-	GrGram	   *rest = palloc((folds->n + 1) * sizeof(GrGram));	/* of the folds from each on */
+	GrGram	   *rest = palloc((folds->n + 1) * sizeof(GrGram));	/* rest[f]: sums of fold f and those after it */
 	GrGram		before;
 	GrGram		others;
 	double	   *weight = palloc((folds->n + 1) * sizeof(double));
@@ -225,7 +225,7 @@ gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel 
 }
 
 /*
- * The result
+ * Results
  */
 
 static Datum

@@ -1,12 +1,11 @@
 /*
- * enet_cv.h: cross-validation of elastic nets from the sums of each fold.
+ * enet_cv.h: cross-validates elastic nets from the sums of each fold. gpu_enet_cv_agg, gpu_enet_fit and gpu_enet_cv use
+ * it.
  *
- * The lambdas are those of the path over all rows. For each fold a path over the rows of all others is gone along the
- * same lambdas, and each of its coefficients gives the fold's mean squared error, from the fold's own sums. The sums of
- * all others are merged, of those before the fold and those behind it, and never made by taking the fold's away, which
- * would cancel.
- *
- * Means and standard errors are cv.glmnet's: folds weigh what their rows do.
+ * The path over all rows determines the lambdas. For each fold, a path over the other folds' rows visits the same
+ * lambdas, and the fold's own sums give its mean squared error for each. The others' sums are merged from the folds
+ * before and after it; subtracting the fold's sums from the total would cancel. Means and standard errors are
+ * cv.glmnet's: folds are weighted by their rows' weights.
  */
 #ifndef GPUREG_ENET_CV_H
 #define GPUREG_ENET_CV_H
@@ -16,7 +15,7 @@
 #include "rows/sums/fold_rows.h"
 #include "sql/enet/enet.h"
 
-/* The folds, and what is asked of them */
+/* Folds, and the options of their paths. */
 typedef struct GrFolds
 {
 	GrEnet		net;
@@ -24,32 +23,33 @@ typedef struct GrFolds
 	const char **names;			/* as in gr_raise_columns() */
 	int			n;
 	int			capacity;
-	GrGram	   *fold;			/* sums of each */
+	GrGram	   *fold;			/* n sums, one per fold */
 	int64		nskipped;
 	double		log_constant;
 } GrFolds;
 
-/* What a lambda comes to */
+/* Results for n lambdas. */
 typedef struct GrFoldScores
 {
 	int			n;
 	double	   *lambda;
-	GrPathPoint *point;			/* of the path over all rows */
-	double	   *coef;			/* nterms each */
-	double	   *error;			/* a fold's mean squared error: nfolds x n */
+	GrPathPoint *point;			/* n points of the path over all rows */
+	double	   *coef;			/* n x nterms coefficients of that path */
+	double	   *error;			/* nfolds x n: each fold's mean squared error or deviance */
 	double	   *mean;
 	double	   *std_error;
-	int			least;			/* of the least mean error */
-	int			within;			/* the largest lambda whose mean error is at most one standard error above that */
+	int			least;			/* lambda of the least mean error, from 0 */
+	/* largest lambda whose mean error is at most one standard error above the least, from 0 */
+	int			within;
 } GrFoldScores;
 
-/* Folds of so many features, in the current context: none yet. names: as in gr_raise_columns(), copied */
+/* Returns an empty set of folds in the current memory context. names: as in gr_raise_columns(), copied. */
 extern GrFolds *gr_folds_create(int nfeatures, const char *const *names);
 
-/* Adds a fold that has rows, of sums that are copied into the current context. */
+/* Adds a fold, with a copy of its sums in the current context, unless all its rows have weight 0. */
 extern void gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped);
 
-/* ERROR unless rows may be drawn into n folds. */
+/* Raises an ERROR unless rows may be drawn into n folds. */
 static inline void
 gr_check_nfolds(int n)
 {
@@ -59,21 +59,19 @@ gr_check_nfolds(int n)
 				 errmsg("folds must be between 2 and %d, got %d", GR_NET_FOLDS_MAX, n)));
 }
 
-/* ERROR unless there are two folds or more. */
+/* Raises an ERROR if there are fewer than two folds. */
 extern void gr_folds_check(int n);
 
-/* Finds the scores of each lambda; ERROR as above. */
+/* Computes the scores of each lambda. Raises an ERROR if there are fewer than two folds. */
 extern void gr_folds_validate(const GrFolds *folds, GrFoldScores *scores);
 
-/*
- * The means and standard errors of the folds' errors, and the lambdas that these choose; weight: of each fold's rows
- */
+/* Computes means and standard errors from scores->error, and chooses the lambdas. weight: total weight of each fold. */
 extern void gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds);
 
-/* The model over all rows at a lambda */
+/* Fills model with that over all rows at lambda number k. */
 extern void gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel *model);
 
-/* A gpu_enet_cv, which the function returns, of these models */
+/* Returns the function's result, a gpu_enet_cv, with the models of the two chosen lambdas. */
 extern Datum gr_folds_datum(FunctionCallInfo fcinfo, const GrFoldScores *scores, int nfolds, const GrModel *least,
 							const GrModel *within);
 

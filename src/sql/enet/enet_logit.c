@@ -1,5 +1,5 @@
 /*
- * enet_logit.c: elastic nets of a logistic regression; see enet_logit.h.
+ * enet_logit.c: fits elastic nets of logistic regressions; see enet_logit.h.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 #include "run/request.h"
 #include "sql/enet/enet_logit.h"
 
-/* Makes the passes that the path wants. */
+/* Makes the passes that the path requests. */
 static void
 make_passes(GrEnetLogit *logit)
 {
@@ -144,7 +144,7 @@ gr_enet_logit_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, GrDataSet *data
  * Cross-validation
  */
 
-/* The path over all rows, as far as it goes */
+/* Computes the path over all rows, as far as it goes. */
 static void
 fit_all(const GrEnet *net, GrDataSet *data, GrFoldScores *scores)
 {
@@ -177,7 +177,10 @@ fit_all(const GrEnet *net, GrDataSet *data, GrFoldScores *scores)
 	scores->n = k;
 }
 
-/* The deviance of a source's rows under coefficients, which are of (1, x), whether there is an intercept or not */
+/*
+ * Returns the deviance of a source's rows for beta, the coefficients of (1, x); without an intercept its first one is
+ * 0.
+ */
 static double
 deviance_of(GrRowSource *source, const double *beta, double *sums)
 {
@@ -203,7 +206,9 @@ describe_fold(void *arg)
 	errcontext("cross-validation, without fold %d", *(int *) arg + 1);
 }
 
-/* A fold's errors under the path over the others, beyond whose end its last coefficients are those of all lambdas */
+/*
+ * Computes a fold's errors by the path over the other folds. Where that path has ended, its last coefficients are used.
+ */
 static void
 score_fold(const GrEnet *net, GrDataSet *data, int fold, const GrFoldScores *scores, double *error)
 {

@@ -1,5 +1,5 @@
 /*
- * fn_enet.c: elastic nets from a state: gpu_enet_path, gpu_enet_model.
+ * fn_enet.c: gpu_enet_path and gpu_enet_model, which fit elastic nets to a gpu_ols_stats.
  */
 #include "postgres.h"
 
@@ -15,8 +15,8 @@ PG_FUNCTION_INFO_V1(gr_enet_stats_model);
 
 /*
  * gpu_enet_path(stats gpu_ols_stats, alpha float8, nlambda int, lambda float8[], lambda_min_ratio float8,
- * penalty_factor float8[], positive "any", intercept boolean, standardize boolean, features "any", response "any"): a
- * row a lambda
+ * penalty_factor float8[], positive "any", intercept boolean, standardize boolean, features "any", response "any"): one
+ * row per lambda
  */
 Datum
 gr_enet_path(PG_FUNCTION_ARGS)

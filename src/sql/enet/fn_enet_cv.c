@@ -1,5 +1,5 @@
 /*
- * fn_enet_cv.c: gpu_enet_cv_agg: cross-validation of elastic nets from a state a fold; see enet_cv.h.
+ * fn_enet_cv.c: gpu_enet_cv_agg, which cross-validates elastic nets from one state per fold; see enet_cv.h.
  */
 #include "postgres.h"
 
@@ -16,10 +16,10 @@ PG_FUNCTION_INFO_V1(gr_enet_cv_accum);
 PG_FUNCTION_INFO_V1(gr_enet_cv_final);
 
 /*
- * Folds coming in
+ * Transition
  */
 
-/* Are arrays, or none, of n and m items the same? */
+/* True if the arrays a, of n items, and b, of m items, are equal or both NULL. */
 static bool
 same_items(const void *a, int n, const void *b, int m, Size size)
 {
@@ -36,7 +36,10 @@ same_net(const GrEnet *a, const GrEnet *b)
 		same_items(a->positive, a->npositive, b->positive, b->npositive, sizeof(bool));
 }
 
-/* Reads the arguments behind the state, which are the same for all rows; false: one is NULL that must not be. */
+/*
+ * Reads the arguments after the state, which must be the same for all rows. Returns false if one is NULL that must not
+ * be.
+ */
 static bool
 read_arguments(FunctionCallInfo fcinfo, GrEnet *net)
 {
@@ -76,7 +79,7 @@ check_same(FunctionCallInfo fcinfo, const GrFolds *folds, const GrStats *stats)
 /*
  * gpu_enet_cv_accum(internal, stats gpu_ols_stats [, alpha float8 [, nlambda int, lambda float8[], lambda_min_ratio
  * float8, penalty_factor float8[], positive "any", intercept boolean, standardize boolean, features "any", response
- * "any"]]): takes a fold; states that are NULL or without a row are none
+ * "any"]]): adds a fold; skips states that are NULL or have no row
  */
 Datum
 gr_enet_cv_accum(PG_FUNCTION_ARGS)
@@ -94,7 +97,7 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 	}
 	if (folds != NULL)
 		check_same(fcinfo, folds, &stats);
-	/* in the aggregate's memory, where all that is read of the first fold is to be */
+	/* data of the first fold must be in the aggregate's memory */
 	caller = MemoryContextSwitchTo(aggregate);
 	if (folds == NULL)
 	{
@@ -107,7 +110,7 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(folds);
 }
 
-/* The final function: NULL without a fold */
+/* gpu_enet_cv_agg's final function: NULL without a fold */
 Datum
 gr_enet_cv_final(PG_FUNCTION_ARGS)
 {

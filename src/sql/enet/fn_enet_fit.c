@@ -1,11 +1,11 @@
 /*
- * fn_enet_fit.c: elastic nets over a query or kept rows: gpu_enet_fit, gpu_enet_cv, gpu_enet_path.
+ * fn_enet_fit.c: gpu_enet_fit, gpu_enet_cv and gpu_enet_path over a query or kept rows.
  *
- * With a lambda the sums of all rows are enough for a linear regression; for a cross-validation those of each fold are.
+ * A linear regression needs only sums: those of all rows for given lambdas, those of each fold for a cross-validation.
  * A logistic regression makes passes over rows that are kept; see enet_logit.h.
  *
- * Without a column that tells folds apart, a row's fold is what its values hash to. So it doesn't depend on the order
- * in which workers meet the rows, and rows that are equal are in one fold.
+ * Without a fold column, a hash of a row's values chooses its fold. So folds do not depend on the order in which
+ * workers read the rows, and equal rows are in one fold.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(gr_enet_fit);
 PG_FUNCTION_INFO_V1(gr_enet_query_cv);
 PG_FUNCTION_INFO_V1(gr_enet_query_path);
 
-/* gpu_enet_fit's */
+/* Arguments of gpu_enet_fit */
 enum
 {
 	FIT_QUERY, FIT_LAMBDA, FIT_ALPHA, FIT_FOLDS, FIT_FOLD, FIT_CHOOSE, FIT_PENALTY, FIT_POSITIVE, FIT_INTERCEPT,
@@ -36,45 +36,45 @@ enum
 	FIT_MIN_RATIO, FIT_LAMBDAS
 };
 
-/* gpu_enet_path's */
+/* Arguments of gpu_enet_path */
 enum
 {
 	PATH_QUERY, PATH_ALPHA, PATH_NLAMBDA, PATH_LAMBDA, PATH_MIN_RATIO, PATH_PENALTY, PATH_POSITIVE, PATH_INTERCEPT,
 	PATH_STANDARDIZE, PATH_FAMILY, PATH_FORMULA, PATH_WEIGHTS, PATH_FREQUENCIES, PATH_KEPT, PATH_ROWS
 };
 
-/* gpu_enet_cv's */
+/* Arguments of gpu_enet_cv */
 enum
 {
 	CV_QUERY, CV_ALPHA, CV_FOLDS, CV_FOLD, CV_NLAMBDA, CV_LAMBDA, CV_MIN_RATIO, CV_PENALTY, CV_POSITIVE,
 	CV_INTERCEPT, CV_STANDARDIZE, CV_FAMILY, CV_FORMULA, CV_WEIGHTS, CV_FREQUENCIES, CV_KEPT, CV_ROWS
 };
 
-/* A fit as a function's arguments ask for it */
+/* A fit that an SQL function's arguments describe. */
 typedef struct Request
 {
-	const char *function;		/* its name, static */
+	const char *function;		/* name of the SQL function, static */
 	GrFitRows	rows;
 	GrRoles		roles;
-	bool		binomial;		/* a logistic regression; else a linear one */
-	int			nfolds;			/* where no column tells them apart; 0: all rows are one */
+	bool		binomial;		/* true for a logistic regression, false for a linear one */
+	int			nfolds;			/* number of folds to draw if there is no fold column; 0: no folds */
 	double		started;
 } Request;
 
-/* A cross-validation: what lambdas come to, and the models that are chosen */
+/* A cross-validation: scores of the lambdas, and the chosen models. */
 typedef struct Validation
 {
 	GrFoldScores scores;
 	int			nfolds;
-	GrModel		least;			/* of the least error */
-	GrModel		within;			/* of the largest lambda within a standard error of that */
+	GrModel		least;			/* model of the least error */
+	GrModel		within;			/* model of the largest lambda within one standard error of the least */
 } Validation;
 
 /*
  * Arguments
  */
 
-/* gaussian or binomial; ERROR for another name */
+/* True for binomial, false for gaussian. Raises an ERROR for other families. */
 static bool
 is_binomial(const char *family)
 {
@@ -88,7 +88,7 @@ is_binomial(const char *family)
 	return false;
 }
 
-/* The lambda of the least error, not the largest within a standard error? */
+/* True if name chooses the least error ("min"), false for the largest lambda within one standard error ("1se"). */
 static bool
 chooses_least(const char *name)
 {
@@ -102,7 +102,7 @@ chooses_least(const char *name)
 	return least;
 }
 
-/* The column that tells folds apart, if it is named */
+/* Reads the fold column's name into roles, unless it is NULL. */
 static void
 read_fold(FunctionCallInfo fcinfo, int argument, GrRoles *roles)
 {
@@ -117,7 +117,7 @@ read_fold(FunctionCallInfo fcinfo, int argument, GrRoles *roles)
  * Models
  */
 
-/* Opens the rows: those of all folds, or each fold's, for passes or summed up. */
+/* Opens the rows of all folds, or of each fold, for passes or as sums. Sets net->intercept. */
 static GrDataSet *
 open_rows(FunctionCallInfo fcinfo, const Request *request, GrEnet *net)
 {
@@ -139,7 +139,7 @@ named_sums(const GrDataSet *data)
 	return (GrEnetSums) {.gram = data->sums[0],.names = (const char *const *) data->ingest.names};
 }
 
-/* The model at one lambda, from sums */
+/* Fits the model at one lambda from sums. */
 static void
 fit_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *model)
 {
@@ -245,7 +245,7 @@ fit_at(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *mo
  * gpu_enet_fit
  */
 
-/* Sets the one lambda, if there is one. */
+/* Sets the only lambda, unless the argument is NULL. */
 static void
 read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
 {
@@ -262,8 +262,8 @@ read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
 /*
  * gpu_enet_fit(query text, lambda float8, alpha float8, folds int, fold text, choose text, penalty_factor float8[],
  * positive "any", intercept boolean, standardize boolean, formula text, weights text, frequencies text, family text,
- * kept text, rows text, nlambda int, lambda_min_ratio float8, lambdas float8[]): NULL if one is that has another
- * default, or both query and kept are
+ * kept text, rows text, nlambda int, lambda_min_ratio float8, lambdas float8[]): NULL if an argument is NULL whose
+ * default is not, or both query and kept are
  */
 Datum
 gr_enet_fit(PG_FUNCTION_ARGS)
@@ -302,7 +302,8 @@ gr_enet_fit(PG_FUNCTION_ARGS)
 /*
  * gpu_enet_cv(query text, alpha float8, folds int, fold text, nlambda int, lambda float8[], lambda_min_ratio float8,
  * penalty_factor float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights
- * text, frequencies text, kept text, rows text): NULL as above
+ * text, frequencies text, kept text, rows text): NULL if an argument is NULL whose default is not, or both query and
+ * kept are
  */
 Datum
 gr_enet_query_cv(PG_FUNCTION_ARGS)
@@ -355,7 +356,7 @@ put_path(FunctionCallInfo fcinfo, const Request *request, GrEnet *net)
 /*
  * gpu_enet_path(query text, alpha float8, nlambda int, lambda float8[], lambda_min_ratio float8, penalty_factor
  * float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights text,
- * frequencies text, kept text, rows text): a row a lambda; none if an argument is NULL that has another default, or
+ * frequencies text, kept text, rows text): one row per lambda; no rows if an argument is NULL whose default is not, or
  * both query and kept are
  */
 Datum

@@ -1,8 +1,7 @@
 /*
- * fn_enet_fold.c: gpu_enet_fold: the fold that a row's values come to.
- *
- * A value hashes by its type's own function, which is the same on every machine, but for enums, whose function hashes
- * an OID that a dump doesn't keep: their labels are hashed.
+ * fn_enet_fold.c: gpu_enet_fold, which chooses a fold by a row's values. A value is hashed by its type's own function,
+ * which is the same on every machine. Enums are hashed by label, because their function hashes an OID, which a dump
+ * does not preserve.
  */
 #include "postgres.h"
 
@@ -16,7 +15,7 @@
 
 PG_FUNCTION_INFO_V1(gr_enet_fold);
 
-/* How the arguments' types are hashed, from the first call on; NULL of an enum */
+/* Returns the hash function of each argument's type, NULL for an enum. Called once per call site. */
 static FmgrInfo **
 find_hashes(FunctionCallInfo fcinfo)
 {
@@ -78,7 +77,7 @@ gr_enet_fold(PG_FUNCTION_ARGS)
 		hashes = find_hashes(fcinfo);
 	for (int k = 1; k < PG_NARGS(); k++)
 		hash = hash_combine64(hash, hash_argument(fcinfo, hashes[k], k));
-	/* the combination alone is poorly mixed */
+	/* hash_combine64() alone mixes poorly */
 	PG_RETURN_INT32((int32) (DatumGetUInt64(hash_any_extended((unsigned char *) &hash, sizeof(hash), 0)) %
 							 (uint64) PG_GETARG_INT32(0)));
 }
