@@ -1,5 +1,5 @@
 /*
- * boot_begin.c: the arguments and the fit of a bootstrap or a permutation test; see boot_begin.h.
+ * boot_begin.c: reads the arguments and makes the fit of a bootstrap or a permutation test; see boot_begin.h.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@ static const char *const argument_names[] = {
 	"query", "reps", "key", "seed", "intercept", "formula", "weights", "clusters", "conf_level", "kind"
 };
 
-/* ERROR if one of those is NULL that must not be: a query, unless there are kept rows. */
+/* Raises an ERROR if an argument is NULL that must not be. query may be NULL if there are kept rows. */
 static void
 check_nulls(FunctionCallInfo fcinfo)
 {
@@ -71,10 +71,10 @@ gr_boot_read_arguments(FunctionCallInfo fcinfo, GrBoot *boot)
 }
 
 /*
- * The fit
+ * Fit
  */
 
-/* ERROR unless there is an estimate to begin at. */
+/* Raises an ERROR unless the fit has finite estimates to resample. */
 static void
 check_fit(GrBoot *boot)
 {
@@ -102,7 +102,7 @@ check_fit(GrBoot *boot)
 						 "very different magnitudes.")));
 }
 
-/* ERROR unless the replicates of so many terms can be had. */
+/* Raises an ERROR if the replicates of the model are too large. */
 static void
 check_size(const GrBoot *boot)
 {
@@ -113,7 +113,7 @@ check_size(const GrBoot *boot)
 				 errmsg("a bootstrap of %d terms is too large", boot->f.fit->nterms),
 				 errdetail("A model can have at most %d terms for this.", GR_BOOT_TERMS_MAX),
 				 errhint("Leave features out of the query.")));
-	/* replicates of a test are counted, and not kept */
+	/* replicates of a test are counted, not kept */
 	if (!boot->flips && (Size) boot->reps * boot->f.fit->nterms > MaxAllocSize / sizeof(double))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -121,7 +121,7 @@ check_size(const GrBoot *boot)
 				 errhint("Lower reps.")));
 }
 
-/* A product of a replicate takes an eighth of one in double-double. */
+/* A product of a replicate costs an eighth of one in double-double. */
 #define REPLICATE_WORK 0.125
 
 static double

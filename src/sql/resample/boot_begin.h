@@ -1,6 +1,6 @@
 /*
- * boot_begin.h: what a bootstrap and a permutation test begin with: their arguments, and the fit to the rows that they
- * pass over again.
+ * boot_begin.h: the start of a bootstrap or a permutation test: reads the arguments, fits the model, and prepares
+ * passes over the same rows. fn_boot.c and fn_permute.c use it.
  */
 #ifndef GPUREG_BOOT_BEGIN_H
 #define GPUREG_BOOT_BEGIN_H
@@ -14,8 +14,8 @@
 #include "sql/model/model.h"
 
 /*
- * The arguments; functions that give no confidence limits lack two of them. The last two are kept and rows, behind
- * which those of logistic regressions have the method.
+ * Arguments of the SQL functions. Those without confidence limits lack conf_level and kind. kept and rows follow;
+ * functions of logistic regressions have method as the last argument.
  */
 enum
 {
@@ -23,46 +23,49 @@ enum
 	GR_BOOT_ARG_WEIGHTS, GR_BOOT_ARG_CLUSTERS, GR_BOOT_ARG_CONF_LEVEL, GR_BOOT_ARG_KIND
 };
 
-/* Are there conf_level and kind, and two or three more? */
+/* Numbers of the arguments kept, rows and method, which depend on whether the function has conf_level and kind. */
 #define GR_BOOT_ARG_KEPT(fcinfo) \
 	((fcinfo)->nargs >= GR_BOOT_ARG_KIND + 3 ? GR_BOOT_ARG_KIND + 1 : GR_BOOT_ARG_CONF_LEVEL)
 #define GR_BOOT_ARG_ROWS(fcinfo) (GR_BOOT_ARG_KEPT(fcinfo) + 1)
 #define GR_BOOT_ARG_METHOD(fcinfo) (GR_BOOT_ARG_KEPT(fcinfo) + 2)
 
-/* Sums of a pass, at most */
+/* Limit in bytes of the sums of a pass */
 #define GR_BOOT_SUMS_NBYTES ((Size) 32 << 20)
 
-/* A bootstrap, from its arguments to its replicates, or a permutation test */
+/* A bootstrap or a permutation test, from its arguments to its replicates. */
 typedef struct GrBoot
 {
-	const char *name;			/* of the SQL function */
-	bool		flips;			/* it is a permutation test: signs of residuals are drawn */
+	const char *name;			/* name of the SQL function */
+	bool		flips;			/* permutation test: signs of residuals are drawn */
 	GrFitRows	rows;
 	GrRoles		roles;
 	uint64		seed;
 	int			reps;
 	bool		wants_acceleration;
-	bool		iterates;		/* replicates go on to their own estimates, beyond one step */
+	bool		iterates;		/* replicates are iterated to their own estimates, beyond one step */
 
 	GrQueryFit	f;
 	GrModel		model;
 	GrBootPass	pass;
-	double	   *coef;			/* model.nterms x reps */
-	bool	   *singular;		/* reps: there is no such replicate */
+	double	   *coef;			/* model.nterms x reps coefficients */
+	bool	   *singular;		/* reps flags: true if the replicate has no estimate */
 	int			nsingular;
-	double	   *acceleration;	/* model.nterms; NULL: it isn't wanted */
+	double	   *acceleration;	/* model.nterms values; NULL: not wanted */
 } GrBoot;
 
-/* Reads the arguments but for those of limits and the method; ERROR where they are out of range, or miss a key. */
+/*
+ * Reads the arguments except conf_level, kind and method. Raises an ERROR if one is out of range, or unless exactly one
+ * of key and clusters is given.
+ */
 extern void gr_boot_read_arguments(FunctionCallInfo fcinfo, GrBoot *boot);
 
 /*
- * Fits, and sets up the passes over the rows, which stay where they are until boot->f.data is released.
- * ERROR if there is no estimate to begin at, or the model is too large.
+ * Fits the rows, and prepares the passes over them. The rows stay open until boot->f.data is released. Raises an ERROR
+ * if there are no finite estimates, or the model is too large.
  */
 extern void gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution);
 
-/* Makes a pass over the rows that gr_boot_fit_rows() has fitted: adds to sums. */
+/* Makes a pass over the rows of gr_boot_fit_rows(), and adds to sums. */
 extern void gr_boot_sums(GrBoot *boot, const GrBootPass *pass, double *sums);
 
 #endif							/* GPUREG_BOOT_BEGIN_H */

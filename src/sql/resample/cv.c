@@ -1,5 +1,5 @@
 /*
- * cv.c: what the cross-validations of linear and logistic regression have in common; see cv.h.
+ * cv.c: the parts that cross-validations of linear and logistic regression share; see cv.h.
  */
 #include "postgres.h"
 

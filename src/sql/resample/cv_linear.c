@@ -1,9 +1,8 @@
 /*
- * cv_linear.c: cross-validation of a linear regression from the sums of each fold; see cv_linear.h.
+ * cv_linear.c: cross-validates a linear regression from the sums of each fold; see cv_linear.h.
  *
- * The sums of the rows that a fit is to are those of the other folds, merged: of those before the fold and those behind
- * it, and never made by taking the fold's away, which would cancel. The error in the fold is told by its own sums, in
- * double-double.
+ * The sums for a fit are merged from the folds before and after the one that is left out; subtracting its sums from the
+ * total would cancel. The fold's own sums give its error, in double-double.
  */
 #include "postgres.h"
 
@@ -32,7 +31,7 @@ fit_sums(const GrCv *cv, const GrGram *sums, GrCvFold *fold)
 	fold->converged = true;
 }
 
-/* A term that is aliased adds nothing to a prediction. */
+/* Computes the error of the fold's fit in the fold's own sums. Aliased terms add nothing to predictions. */
 static void
 test_fold(const GrCv *cv, const GrGram *sums, GrCvFold *fold)
 {
@@ -55,7 +54,7 @@ validate(GrCv *cv, const GrGram *sums)
 {
 	int			p = cv->data->ingest.nfeatures;
 	int			n = cv->n;
-	GrGram	   *rest = palloc((n + 1) * sizeof(GrGram));	/* of the folds from each on */
+	GrGram	   *rest = palloc((n + 1) * sizeof(GrGram));	/* rest[f]: sums of fold f and those after it */
 	GrGram		before = gr_gram_make(p);
 	GrGram		others = gr_gram_make(p);
 
@@ -91,12 +90,12 @@ gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 	cv->n = 0;
 	for (int k = 0; k < cv->data->n; k++)
 	{
-		/* rows of weight 0 alone */
+		/* the fold has only rows of weight 0 */
 		if (!(sums[k].hi[0] > 0))
 			continue;
 		cv->fold[cv->n].label = cv->data->label[k];
 		sums[cv->n] = sums[k];
-		/* a fold's size is its rows, whatever their frequencies */
+		/* a fold's size is its number of rows, whatever their frequencies */
 		sums[cv->n].nobs = sums[k].nsummed;
 		cv->n++;
 	}

@@ -1,5 +1,5 @@
 /*
- * cv_linear.h: cross-validation of a linear regression from the sums of each fold.
+ * cv_linear.h: cross-validates a linear regression from the sums of each fold, for gpu_ols_cv.
  */
 #ifndef GPUREG_CV_LINEAR_H
 #define GPUREG_CV_LINEAR_H
@@ -10,7 +10,7 @@
 
 #include "sql/resample/cv.h"
 
-/* Fills in what comes out. */
+/* Fills the output members of cv. */
 extern void gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv);
 
 #endif							/* GPUREG_CV_LINEAR_H */

@@ -1,9 +1,9 @@
 /*
- * cv_logistic.c: cross-validation of a logistic regression; see cv_logistic.h.
+ * cv_logistic.c: cross-validates a logistic regression; see cv_logistic.h.
  *
- * The fit to all rows comes first, and those that leave a fold out begin at its estimate. What the first pass of each
- * of them sums is the same in each part, and is summed once; Newton's error is squared by each step, and so one more
- * pass over the parts is all that most of them take.
+ * The fit to all rows is made first. Fits that leave a fold out start at its estimate. Their first passes sum the same
+ * numbers in each fold, so these are summed only once. Newton's error is squared by each step, so most of these fits
+ * take only one more pass.
  */
 #include "postgres.h"
 
@@ -21,13 +21,13 @@
 #include "sql/model/fit_arguments.h"
 #include "sql/resample/cv_logistic.h"
 
-/* What is the same for all fits */
+/* Data that all fits share. */
 typedef struct Fitting
 {
 	GrCv	   *cv;
 	GrFoldRows *rows;
 	GrGlmOptions options;
-	GrRowTotals totals;			/* of the rows of the fit */
+	GrRowTotals totals;			/* totals of the rows of the current fit */
 } Fitting;
 
 static void
@@ -36,7 +36,7 @@ describe_fold(void *arg)
 	errcontext("fit without fold " INT64_FORMAT, *(const int64 *) arg);
 }
 
-/* A fit to the rows of all folds but one, or of all */
+/* Fits the rows of all folds but left_out, or of all folds (GR_NO_FOLD), and fills fold. */
 static GrGlmFit *
 fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 {
@@ -66,7 +66,7 @@ fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 	return fit;
 }
 
-/* Which of the fold's rows are on the wrong side of p = 1/2, where a row is taken for a 0 */
+/* Returns how many of the fold's rows are misclassified. A row with p = 1/2 is predicted as 0. */
 static double
 count_wrong(Fitting *f, int part, const double *beta, double *sums)
 {
@@ -80,8 +80,9 @@ count_wrong(Fitting *f, int part, const double *beta, double *sums)
 }
 
 /*
- * A term that is aliased adds nothing to a prediction. Without a finite estimate there is none. The deviance is that of
- * the fit's own coefficients, about its shift: those about 0 round an intercept that is far from 0.
+ * Computes the errors of a fit in the fold it left out. Aliased terms add nothing to predictions; without finite
+ * estimates the errors are NaN. The deviance uses the fit's own coefficients, about its shift: coefficients about 0
+ * would round an intercept that is far from 0.
  */
 static void
 test_fold(Fitting *f, int part, const GrGlmFit *fit, GrCvFold *fold)
@@ -108,7 +109,7 @@ test_fold(Fitting *f, int part, const GrGlmFit *fit, GrCvFold *fold)
 	pfree(sums);
 }
 
-/* Where the fits that leave a fold out begin */
+/* Sets where the fits that leave a fold out start: at the estimate from all rows. */
 static void
 find_start(Fitting *f, const GrGlmFit *all)
 {

@@ -1,5 +1,5 @@
 /*
- * cv_logistic.h: cross-validation of a logistic regression, over rows in parts.
+ * cv_logistic.h: cross-validates a logistic regression over rows that are stored by fold, for gpu_logreg_cv.
  */
 #ifndef GPUREG_CV_LOGISTIC_H
 #define GPUREG_CV_LOGISTIC_H
@@ -10,7 +10,7 @@
 
 #include "sql/resample/cv.h"
 
-/* Fills in what comes out. */
+/* Fills the output members of cv. */
 extern void gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv);
 
 #endif							/* GPUREG_CV_LOGISTIC_H */

@@ -1,9 +1,9 @@
 /*
- * fn_boot.c: the Poisson bootstrap of a regression over a query, or over kept rows: gpu_ols_boot, gpu_logreg_boot, and
- * their replicates as rows.
+ * fn_boot.c: the Poisson bootstrap of a regression over a query or kept rows: gpu_ols_boot, gpu_logreg_boot, and
+ * functions that return the replicates as rows.
  *
- * The rows are fitted first, in double-double. Then they are passed over for the replicates, as many at a time as their
- * sums have room for; each is one Newton step from the fit. See boot.h.
+ * The rows are first fitted, in double-double. Further passes then sum the replicates, as many per pass as there is
+ * memory for their sums. Each replicate is one Newton step from the fit, or several with method 'newton'. See boot.h.
  */
 #include "postgres.h"
 
@@ -35,8 +35,8 @@ PG_FUNCTION_INFO_V1(gr_ols_boot_replicates);
 PG_FUNCTION_INFO_V1(gr_logreg_boot_replicates);
 
 /*
- * Newton's steps of a replicate: the last one is so long, in standard errors, of which the square is rounding error.
- * One that takes more of them has no estimate.
+ * Convergence of a replicate. STEP_LAST: length of the last step in standard errors, whose square is rounding error.
+ * STEPS_MAX: a replicate that needs more steps has no estimate.
  */
 #define STEP_LAST 1e-7
 #define STEPS_MAX 25
@@ -104,7 +104,7 @@ read_kind(FunctionCallInfo fcinfo)
  * Replicates
  */
 
-/* Of a pass, from number `first` on */
+/* Solves the replicates of a pass, and stores them from replicate number `first` on. */
 static void
 take_replicates(GrBoot *boot, const double *sums, int first, double *work)
 {
@@ -127,21 +127,21 @@ take_replicates(GrBoot *boot, const double *sums, int first, double *work)
 }
 
 /*
- * Newton's steps of each replicate
+ * Newton's steps
  */
 
-/* Replicates of a pass, on their way; n: nactive */
+/* The replicates of a pass while they are iterated; n = pass.nactive. */
 typedef struct Iterating
 {
 	GrBootPass	pass;
-	double	   *steps;			/* nreps x n: where they are */
-	double	   *asked;			/* ... and a NaN at the beginning of those that are there */
+	double	   *steps;			/* nreps x n: current steps from the fit */
+	double	   *asked;			/* copy of steps for a pass; NaN as the first number of a finished replicate */
 	bool	   *done;
 	bool	   *failed;
 	int			nleft;
 } Iterating;
 
-/* Takes what a pass gave for replicate r, which stands in it as number at. */
+/* Takes a step of replicate r from the sums of a pass, in which it is number at. */
 static void
 take_step(Iterating *it, int r, const GrBootPass *pass, const double *sums, int at, double *work)
 {
@@ -161,7 +161,7 @@ take_step(Iterating *it, int r, const GrBootPass *pass, const double *sums, int 
 	it->nleft -= it->done[r] ? 1 : 0;
 }
 
-/* One step of all that are left, in one pass over the rows */
+/* Makes one step of all unfinished replicates, in one pass over the rows. */
 static void
 step_together(GrBoot *boot, Iterating *it, double *sums, double *work)
 {
@@ -182,7 +182,10 @@ step_together(GrBoot *boot, Iterating *it, double *sums, double *work)
 	}
 }
 
-/* The same by a pass for each, about its own coefficients: what a device has */
+/*
+ * Makes one step of each unfinished replicate, in a pass of its own about its own coefficients. For devices, which have
+ * no pass for step_together().
+ */
 static void
 step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 {
@@ -207,7 +210,7 @@ step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 		}
 		one.beta = beta;
 		one.beta_lo = beta + t;
-		/* draws come by fours */
+		/* draws are made in groups of four */
 		one.first = (it->pass.first + r) / 4 * 4;
 		one.nreps = 4;
 		memset(sums, 0, gr_boot_nsums(&one) * sizeof(double));
@@ -217,7 +220,7 @@ step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 	pfree(beta);
 }
 
-/* The estimates of a pass's replicates, from number `first` on */
+/* Iterates the replicates of a pass, and stores their estimates from replicate number `first` on. */
 static void
 iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 {
@@ -257,7 +260,7 @@ iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 	pfree(it.failed);
 }
 
-/* Fills the replicates of a model all of whose terms are aliased with NaN: there is nothing to sum. */
+/* Fills the replicates with NaN, for a model whose terms are all aliased. */
 static void
 make_no_estimates(GrBoot *boot)
 {
@@ -280,7 +283,7 @@ make_replicates(GrBoot *boot)
 	double	   *sums;
 
 	pass->nreps = step;
-	/* a pass for one replicate gives those of four */
+	/* a pass for one replicate sums its group of four */
 	sums = palloc_extended(Max(gr_boot_nsums(pass), GR_BOOT_HEAD + 4 * gr_boot_nproducts(pass->nactive)) *
 						   sizeof(double), MCXT_ALLOC_HUGE);
 	boot->coef = palloc_extended((Size) boot->reps * boot->f.fit->nterms * sizeof(double), MCXT_ALLOC_HUGE);
@@ -302,14 +305,14 @@ make_replicates(GrBoot *boot)
 	pfree(work);
 }
 
-/* Of the sums of squares and of cubes of influence values */
+/* Returns the acceleration, given the sums of squares and cubes of influence values. */
 static double
 acceleration_of(double squares, double cubes)
 {
 	return cubes / (6 * squares * sqrt(squares));
 }
 
-/* BCa's accelerations, by the influence of rows or of clusters */
+/* Computes BCa's accelerations from the influence of rows or clusters. */
 static void
 find_acceleration(GrBoot *boot)
 {
@@ -333,7 +336,7 @@ find_acceleration(GrBoot *boot)
 		boot->acceleration[k] = acceleration_of(sums[GR_BOOT_HEAD + k], sums[GR_BOOT_HEAD + n + k]);
 }
 
-/* Fits, and makes the replicates. */
+/* Fits the rows and makes the replicates. */
 static void
 run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 {
@@ -342,7 +345,7 @@ run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 
 	gr_enter_query(&context, boot->rows.query);
 	gr_boot_fit_rows(fcinfo, boot, distribution);
-	/* one pass, whose errors nobody should wait for */
+	/* first, because this pass may raise an ERROR, and replicates take long */
 	if (boot->wants_acceleration && boot->pass.nactive > 0)
 		find_acceleration(boot);
 	if (boot->pass.nactive > 0)
@@ -383,7 +386,7 @@ compare_floats(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* The replicates of term k, in order, in place; how many they are */
+/* Sorts the estimates of term k in place, without those of singular replicates. Returns their number. */
 static int
 sort_replicates(GrBoot *boot, int k)
 {
@@ -409,7 +412,7 @@ warn_of_extremes(int nextreme)
 				 errhint("Raise reps, or lower conf_level.")));
 }
 
-/* A row a term */
+/* Adds a row per term to the result. */
 static Datum
 put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribution)
 {
@@ -448,7 +451,7 @@ put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribu
 	return (Datum) 0;
 }
 
-/* A row a replicate and term */
+/* Adds a row per replicate and term to the result. */
 static Datum
 put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distribution)
 {
@@ -487,21 +490,21 @@ gr_ols_boot(PG_FUNCTION_ARGS)
 	return put_summaries(fcinfo, "gpu_ols_boot", LINEAR);
 }
 
-/* gpu_logreg_boot, of the same arguments */
+/* gpu_logreg_boot(arguments as gpu_ols_boot, method text) */
 Datum
 gr_logreg_boot(PG_FUNCTION_ARGS)
 {
 	return put_summaries(fcinfo, "gpu_logreg_boot", (GrDistribution) GR_LOGISTIC);
 }
 
-/* gpu_ols_boot_replicates, of the same arguments without conf_level and kind */
+/* gpu_ols_boot_replicates(arguments as gpu_ols_boot, without conf_level and kind) */
 Datum
 gr_ols_boot_replicates(PG_FUNCTION_ARGS)
 {
 	return put_replicates(fcinfo, "gpu_ols_boot_replicates", LINEAR);
 }
 
-/* gpu_logreg_boot_replicates, likewise */
+/* gpu_logreg_boot_replicates(arguments as gpu_ols_boot_replicates, method text) */
 Datum
 gr_logreg_boot_replicates(PG_FUNCTION_ARGS)
 {

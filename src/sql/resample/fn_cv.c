@@ -1,5 +1,6 @@
 /*
- * fn_cv.c: cross-validation over a query, or over kept rows: gpu_ols_cv, gpu_logreg_cv, and which fold a key is in.
+ * fn_cv.c: cross-validation over a query or kept rows: gpu_ols_cv and gpu_logreg_cv; and gpu_cv_fold, the fold of a
+ * key.
  */
 #include "postgres.h"
 
@@ -45,7 +46,7 @@ check_nfolds(int n)
 				 errmsg("folds must be from 2 to %d, got %d", GR_FOLDS_MAX, n)));
 }
 
-/* ERROR if one of those is NULL that must not be: a query, unless there are kept rows. */
+/* Raises an ERROR if an argument is NULL that must not be. query may be NULL if there are kept rows. */
 static void
 check_nulls(FunctionCallInfo fcinfo)
 {
@@ -68,7 +69,7 @@ check_nulls(FunctionCallInfo fcinfo)
 				 errmsg("query must not be null")));
 }
 
-/* What tells folds: a column that has them, or a key by which they are drawn */
+/* Reads the column of folds, or the key by which folds are drawn. Raises an ERROR unless exactly one is given. */
 static void
 read_folds(FunctionCallInfo fcinfo, GrRoles *roles)
 {
@@ -106,7 +107,7 @@ read_arguments(FunctionCallInfo fcinfo, GrCv *cv)
  * Results
  */
 
-/* Means over all folds, and cv.glmnet's standard error: folds weigh what their rows do */
+/* Computes the means over all folds, and cv.glmnet's standard errors: folds are weighted by their rows' weights. */
 static void
 pool(GrCv *cv, double *error_of_error, double *error_of_misclassified)
 {
@@ -156,7 +157,10 @@ term_names(const GrCv *cv)
 	return PointerGetDatum(construct_array(terms, cv->model.nterms, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-/* logistic: with the fields that a linear regression's hasn't; errors: of the pooled ones, NaN for a fold */
+/*
+ * Adds a fold's row to the result. logistic: with the columns that only logistic regressions have. error, wrong_error:
+ * standard errors of the pooled errors; NaN for a single fold.
+ */
 static void
 put_fold(ReturnSetInfo *rsinfo, const GrCv *cv, const GrCvFold *fold, Datum terms, bool logistic, double error,
 		 double wrong_error)
@@ -225,7 +229,7 @@ gr_ols_cv(PG_FUNCTION_ARGS)
 	return cross_validate(fcinfo, "gpu_ols_cv", false);
 }
 
-/* gpu_logreg_cv, of the same arguments */
+/* gpu_logreg_cv(arguments as gpu_ols_cv) */
 Datum
 gr_logreg_cv(PG_FUNCTION_ARGS)
 {

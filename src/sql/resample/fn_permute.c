@@ -1,18 +1,20 @@
 /*
- * fn_permute.c: tests of a linear regression's coefficients by flipping signs, over a query or over kept rows:
- * gpu_ols_permute.
+ * fn_permute.c: gpu_ols_permute, which tests coefficients of a linear regression by flipping signs, over a query or
+ * kept rows.
  *
- * By Freedman and Lane (1983), as Winkler et al. (2014, "Permutation inference for the general linear model",
- * NeuroImage 92) have it for signs: of term k, replicate r is the fit of the whole model to what the model without
- * the term fits and to its residuals, of which each row's has the sign that is drawn for it (flip_draw.h). Its t is
- * compared with that of the fit. Flips are right where errors are independent and symmetric. Residuals of the full
- * model (ter Braak 1992) would take less, but rows of a large leverage have small ones: with signs such tests reject
- * too often, some 13% of the time at a level of 5% with 32 rows and 4 terms.
+ * The method is Freedman and Lane's (1983), for signs as in Winkler et al. (2014, "Permutation inference for the
+ * general linear model", NeuroImage 92). To test term k, the model without term k is fitted. Replicate r fits the whole
+ * model to that fit plus its residuals, each with the sign that is drawn for its row (flip_draw.h). The t of the
+ * replicate is compared with that of the original fit. Flips are valid if errors are independent and symmetric.
  *
- * One set of draws, and one pass, serve all terms, by the sums G and h of boot.h. With the line a of what h is
- * multiplied with for a coefficient b, the term less what the others tell of it is q'a / a'a, so that residuals
- * without it are v + q'c, c = a b / a'a, and their squares sum to e'e + b^2 / a'a. A replicate takes g = h + G c:
- * its coefficient is a'g, and as X'X stays as it is, the squares of its own residuals are those less g'g.
+ * Residuals of the full model (ter Braak 1992) would be cheaper, but rows with a large leverage have small residuals:
+ * with signs such tests reject too often, about 13% of the time at a level of 5% with 32 rows and 4 terms.
+ *
+ * One set of draws and one pass serve all terms, by the sums G and h of boot.h. Let b be the coefficient of term k in
+ * the fit, and a the vector such that a'h is a coefficient (gr_boot_influence()). The part of term k that the other
+ * terms do not explain is q'a / a'a. So residuals of the model without term k are v + q'c, with c = a b / a'a, and
+ * their sum of squares is e'e + b^2 / a'a. A replicate has g = h + G c. Its coefficient is a'g, and because X'X does
+ * not change, its residual sum of squares is that sum less g'g.
  */
 #include "postgres.h"
 
@@ -35,23 +37,23 @@
 PG_FUNCTION_INFO_V1(gr_ols_permute);
 
 /*
- * |t| of a replicate that is less than that of the fit by this share of it is as large: a tie is one whatever rounding
- * makes of it, and however rows are shared among workers.
+ * A replicate counts as extreme if its |t| is at most this share below that of the fit. So ties count whatever rounding
+ * does, and however rows are divided among workers.
  */
 #define TIE_SHARE 1e-10
 
-/* A test, besides the fit and its passes */
+/* A test: its fit and passes, and data per term. */
 typedef struct Permutation
 {
 	GrBoot		boot;
-	double		rss;			/* NaN: the rows leave no residuals to flip */
-	double	   *influence;		/* model.nterms x nactive: a of each term over its length, the root of a'a */
-	double	   *along;			/* model.nterms: the coefficient over that length */
-	double	   *statistic;		/* model.nterms: t of the fit; NaN: there is none */
-	int		   *nextreme;		/* replicates whose |t| is at least that */
+	double		rss;			/* residual sum of squares; NaN: there are no residuals to flip */
+	double	   *influence;		/* model.nterms x nactive: vector a of each term, divided by its length sqrt(a'a) */
+	double	   *along;			/* model.nterms: coefficients divided by that length */
+	double	   *statistic;		/* model.nterms: t of the fit; NaN: not defined */
+	int		   *nextreme;		/* model.nterms: number of replicates whose |t| is at least the fit's */
 } Permutation;
 
-/* a'b */
+/* Returns a'b. */
 static double
 multiply(const double *a, const double *b, int n)
 {
@@ -62,7 +64,7 @@ multiply(const double *a, const double *b, int n)
 	return sum;
 }
 
-/* t of the fit, and what those of replicates are made of */
+/* Computes t of the fit, and the data per term that replicates need. */
 static void
 begin_terms(Permutation *p)
 {
@@ -90,7 +92,10 @@ begin_terms(Permutation *p)
 	}
 }
 
-/* Is |t| of term k in the replicate of gram, n x n, and h as large as the fit's? c, g: room for n */
+/*
+ * True if |t| of term k in a replicate is at least the fit's. gram (n x n) and h: sums of the replicate; c, g: work
+ * space of n numbers each.
+ */
 static bool
 is_extreme(const Permutation *p, int k, const double *gram, const double *h, double *c, double *g)
 {
@@ -102,13 +107,13 @@ is_extreme(const Permutation *p, int k, const double *gram, const double *h, dou
 		c[j] = a[j] * p->along[k];
 	for (int i = 0; i < n; i++)
 		g[i] = h[i] + multiply(gram + (Size) i * n, c, n);
-	/* residuals that are all fitted leave rounding error */
+	/* if everything is fitted, rounding may make this negative */
 	left = Max(left - multiply(g, g, n), 0);
 	return fabs(multiply(a, g, n)) >=
 		fabs(p->statistic[k]) * sqrt(left / (double) p->boot.f.fit->df_residual) * (1 - TIE_SHARE);
 }
 
-/* Counts replicate r of a pass. work: room for n (n + 3), n = nactive */
+/* Counts replicate r of a pass for each term. work: n (n + 3) numbers, n = nactive. */
 static void
 count_replicate(Permutation *p, const double *sums, int r, double *work)
 {

@@ -1,5 +1,5 @@
 /*
- * fn_wild.c: the wild cluster bootstrap of one coefficient, from one gpu_ols_stats a cluster: gpu_wild_boot_agg. See
+ * fn_wild.c: gpu_wild_boot_agg, the wild cluster bootstrap of one coefficient, from one gpu_ols_stats per cluster. See
  * wild.h.
  */
 #include "postgres.h"
@@ -28,7 +28,7 @@
 PG_FUNCTION_INFO_V1(gr_wild_boot_accum);
 PG_FUNCTION_INFO_V1(gr_wild_boot_final);
 
-/* Arguments of the aggregate, the state included; those that aren't given are the defaults */
+/* Arguments of the transition function, the state included; missing ones have their defaults. */
 enum
 {
 	ARG_STATE, ARG_STATS, ARG_TERM, ARG_REPS, ARG_WEIGHTS, ARG_NULL, ARG_CONF_LEVEL, ARG_SEED, ARG_KEY, ARG_INTERCEPT,
@@ -38,7 +38,7 @@ enum
 #define DEFAULT_REPS 9999
 #define DEFAULT_CONF_LEVEL 0.95
 
-/* The aggregate's state */
+/* State of the aggregate. */
 typedef struct WildBoot
 {
 	GrClusterStates *states;
@@ -49,12 +49,12 @@ typedef struct WildBoot
 	double		conf_level;
 	uint64		seed;
 	bool		intercept;
-	Oid			key_type;		/* InvalidOid: clusters have no keys */
-	int64	   *keys;			/* of the clusters */
+	Oid			key_type;		/* type of the clusters' keys; InvalidOid: they have none */
+	int64	   *keys;			/* keys of the clusters */
 	int64		capacity;
 } WildBoot;
 
-/* What is found out */
+/* Columns of the result. */
 typedef struct WildResult
 {
 	double		estimate;
@@ -74,7 +74,7 @@ static const char *const argument_names[] = {
 	"state", "stats", "term", "reps", "weights", "null", "conf_level", "seed", "key", "intercept"
 };
 
-/* Is the option given? ERROR if it is NULL. */
+/* True if the call has the argument. Raises an ERROR if it is NULL. */
 static bool
 is_given(FunctionCallInfo fcinfo, int argument)
 {
@@ -126,7 +126,7 @@ read_numbers(FunctionCallInfo fcinfo, WildBoot *boot)
 				 errhint("0.95 gives 95%% confidence limits.")));
 }
 
-/* The options, of which those of the first row count */
+/* Creates the aggregate's state with the options of the first row. */
 static WildBoot *
 create_boot(FunctionCallInfo fcinfo)
 {
@@ -147,7 +147,7 @@ create_boot(FunctionCallInfo fcinfo)
 	return boot;
 }
 
-/* The key of the cluster that was just added; all have one, or none */
+/* Stores the key of the cluster that was added last. Raises an ERROR unless all clusters have keys, or none. */
 static void
 add_key(FunctionCallInfo fcinfo, WildBoot *boot)
 {
@@ -197,10 +197,13 @@ gr_wild_boot_accum(PG_FUNCTION_ARGS)
 }
 
 /*
- * The regression
+ * Regression
  */
 
-/* The place of the term, by its name or a feature's number; ERROR if it has no coefficient. */
+/*
+ * Returns the number of the tested term, which is given by name or by a feature's number. Raises an ERROR if there is
+ * no such term or it has no coefficient.
+ */
 static int
 find_term(const WildBoot *boot, const GrModel *model)
 {
@@ -228,7 +231,7 @@ find_term(const WildBoot *boot, const GrModel *model)
 	return found;
 }
 
-/* The entries of the terms that have coefficients, the tested one as the last; how many */
+/* Lists the entries of the terms that have coefficients, the tested term last. Returns their number. */
 static int
 order_terms(const GrModel *model, int term, int *entries)
 {
@@ -241,7 +244,10 @@ order_terms(const GrModel *model, int term, int *entries)
 	return n;
 }
 
-/* Scores and columns of K of all clusters, n x nterms each, in the order in which they came */
+/*
+ * Computes the scores q and the columns u of K, see wild.h, of all clusters: nclusters x nterms each, in the order in
+ * which the clusters came.
+ */
 static void
 fill_scores(GrClusterStates *states, GrClusterFit *fit, double *q, double *u)
 {
@@ -266,8 +272,9 @@ fill_scores(GrClusterStates *states, GrClusterFit *fit, double *q, double *u)
 }
 
 /*
- * Scores of the last term that are all rounding become 0: then there is no t. Others are multiplied by a power of two
- * that makes their squares 1 to 4, which is returned: products of squares stay in range.
+ * Multiplies the scores by a power of two such that the sum of squares of the last term is 1 to 4, which keeps products
+ * of squares in range. Returns that power. If the last term's scores are only rounding, sets all scores to 0: then
+ * there is no t.
  */
 static double
 scale_scores(double *q, int64 nclusters, int nterms, double rss)
@@ -292,12 +299,12 @@ scale_scores(double *q, int64 nclusters, int nterms, double rss)
 }
 
 /*
- * The clusters' order
+ * Order of the clusters
  */
 
 typedef struct Order
 {
-	const int64 *keys;			/* NULL: clusters go by their scores */
+	const int64 *keys;			/* NULL: clusters are ordered by their scores */
 	const double *q;
 	const double *u;
 	int			nterms;
@@ -327,7 +334,7 @@ compare_clusters(const void *a, const void *b, void *arg)
 		compare_vectors(order->u + i * order->nterms, order->u + j * order->nterms, order->nterms);
 }
 
-/* ERROR if a key is there twice. */
+/* Raises an ERROR if two clusters have the same key. keys must be sorted. */
 static void
 check_keys(const int64 *keys, int64 n)
 {
@@ -342,7 +349,7 @@ check_keys(const int64 *keys, int64 n)
 	}
 }
 
-/* Puts clusters into an order that isn't that in which they came, and gives them the keys that they are drawn by. */
+/* Sorts the clusters, so that their order of arrival does not matter, and sets the keys by which they are drawn. */
 static void
 order_clusters(const WildBoot *boot, GrWild *wild, const double *q, const double *u)
 {
@@ -372,10 +379,10 @@ order_clusters(const WildBoot *boot, GrWild *wild, const double *q, const double
 }
 
 /*
- * The bootstrap
+ * Bootstrap
  */
 
-/* Says that the coefficient's variance is zero, if scale_scores() has made all scores 0. */
+/* Warns that the coefficient's variance is zero, if scale_scores() has set all n scores to 0. */
 static void
 warn_of_zero(const GrModel *model, int term, const double *q, int64 n)
 {
@@ -390,7 +397,7 @@ warn_of_zero(const GrModel *model, int term, const double *q, int64 n)
 	pfree(kinds);
 }
 
-/* scale: C_kk, over the unit of the scores */
+/* Fills the result. scale: C_kk, divided by the unit of the scores. */
 static void
 fill_result(const WildBoot *boot, const GrModel *model, const GrWild *wild, double scale, WildResult *result)
 {
@@ -401,7 +408,7 @@ fill_result(const WildBoot *boot, const GrModel *model, const GrWild *wild, doub
 	double		alpha = 1 - boot->conf_level;
 	double		limits[2];
 
-	/* a standard error that is rounding is none */
+	/* if squares is 0, the standard error would be rounding */
 	result->std_error = wild->squares > 0 ? error * scale : NAN;
 	result->statistic = (result->estimate - boot->null) / result->std_error;
 	result->conf_low = result->conf_high = NAN;
