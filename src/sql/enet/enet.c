@@ -18,10 +18,7 @@
 #include "run/raise.h"
 #include "sql/enet/enet.h"
 
-/*
- * Smallest lambda of a grid relative to the largest, as in glmnet: with at least as many rows as features, and with
- * fewer
- */
+/* Ratio of the least lambda to the largest, as in glmnet, with at least as many rows as features, and with fewer */
 #define MIN_RATIO 1e-4
 #define MIN_RATIO_FEW_ROWS 1e-2
 

@@ -51,7 +51,7 @@ typedef struct GrEnetPlaces
 typedef struct GrEnetSums
 {
 	GrGram		gram;
-	const char *const *names;	/* as in gr_raise_columns() */
+	const char *const *names;	/* names as gr_raise_columns() takes them */
 } GrEnetSums;
 
 /* Reads the arguments into net. Returns false if one is NULL that must not be; the SQL function then returns NULL. */

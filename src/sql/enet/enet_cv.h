@@ -20,7 +20,7 @@ typedef struct GrFolds
 {
 	GrEnet		net;
 	int			nfeatures;
-	const char **names;			/* as in gr_raise_columns() */
+	const char **names;			/* names as gr_raise_columns() takes them */
 	int			n;
 	int			capacity;
 	GrGram	   *fold;			/* n sums, one per fold */

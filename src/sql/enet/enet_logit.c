@@ -177,10 +177,7 @@ fit_all(const GrEnet *net, GrDataSet *data, GrFoldScores *scores)
 	scores->n = k;
 }
 
-/*
- * Returns the deviance of a source's rows for beta, the coefficients of (1, x); without an intercept its first one is
- * 0.
- */
+/* Returns the deviance of a source's rows for beta, the coefficients of (1, x); 0 for no intercept. */
 static double
 deviance_of(GrRowSource *source, const double *beta, double *sums)
 {

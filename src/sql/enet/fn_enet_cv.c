@@ -36,10 +36,7 @@ same_net(const GrEnet *a, const GrEnet *b)
 		same_items(a->positive, a->npositive, b->positive, b->npositive, sizeof(bool));
 }
 
-/*
- * Reads the arguments after the state, which must be the same for all rows. Returns false if one is NULL that must not
- * be.
- */
+/* Reads the arguments after the state. Returns false if one is NULL that must not be. */
 static bool
 read_arguments(FunctionCallInfo fcinfo, GrEnet *net)
 {

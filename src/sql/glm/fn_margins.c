@@ -57,10 +57,7 @@ used_columns(const GrDesign *design)
 	return used;
 }
 
-/*
- * Returns the value that gives column k a level. A column that is also a number gets the number that the level's name
- * spells.
- */
+/* Returns the value that gives column k a level. A column that is also a number gets the level's number. */
 static GrMarginValue
 value_of_level(const GrDesign *design, int k, int level)
 {

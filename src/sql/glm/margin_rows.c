@@ -177,10 +177,7 @@ find_features(GrMarginRows *rows, const GrQuery *query, const GrFeatureNames *na
 	check_features(rows);
 }
 
-/*
- * Returns the column that was the offset in the fit. Raises an ERROR if the query does not have it, because effects
- * depend on the offset.
- */
+/* Returns the column that was the fit's offset. Raises an ERROR if the query lacks it: effects depend on it. */
 static int
 find_model_offset(const GrQuery *query, const char *name)
 {
@@ -197,10 +194,7 @@ find_model_offset(const GrQuery *query, const char *name)
 	return gr_find_column(query->columns->natts, query->names, NULL, name);
 }
 
-/*
- * Finds the columns of weights and offsets. named: their names; arguments: the arguments that name them, NULL if the
- * model does.
- */
+/* Finds the columns of weights and offsets by name. arguments: those that name them; NULL: the model does. */
 static void
 find_roles(GrMarginRows *rows, const GrQuery *query, const char *const *named, const char *const *arguments)
 {
@@ -286,10 +280,7 @@ take_array(const GrMarginSource *source, Datum value, double *values)
 	return true;
 }
 
-/*
- * Stores and checks the row's values; its weight and offset go behind them in receiver->checked. Returns false if an
- * array has a NULL.
- */
+/* Stores and checks the row's values, weight and offset. Returns false if an array has a NULL. */
 static bool
 take_values(MarginReceiver *receiver, const TupleTableSlot *slot)
 {

@@ -44,10 +44,7 @@ extern bool gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcin
 /* Raises an ERROR if there are too many terms. Returns false, with a WARNING, if there is only one cluster. */
 extern bool gr_cluster_states_check(const GrClusterStates *states, bool intercept);
 
-/*
- * Sets stats to the chosen columns of the total, as gr_stats_arguments() does, but without their numbers. n must not be
- * 0.
- */
+/* Sets stats to the chosen columns of the total, without their numbers. n must not be 0. */
 extern void gr_cluster_states_total(GrClusterStates *states, GrStats *stats);
 
 /* Returns how many numbers a record has. */

@@ -30,10 +30,7 @@ enum
 	ARG_STATE, ARG_STATS, ARG_VCOV, ARG_INTERCEPT, ARG_FEATURES, ARG_RESPONSE
 };
 
-/*
- * Coefficients from the same rows, summed in another order, differ by less than this share of themselves or their
- * errors.
- */
+/* Largest difference that the order of summing makes, relative to the coefficient or its standard error */
 #define SAME_COEFFICIENT 1e-6
 
 /* State of the aggregate. */

@@ -151,10 +151,7 @@ solve_arguments(FunctionCallInfo fcinfo, Regression *r)
 	return true;
 }
 
-/*
- * Returns the position among the solver's terms of each of the model's terms, which are in the order of the features.
- * Names the model's terms.
- */
+/* Returns the solver's position of each of the model's terms, and names the model's terms. */
 static int *
 order_terms(const Regression *r, GrModel *model)
 {

@@ -32,10 +32,7 @@ compare_features(const void *a, const void *b, void *arg)
 	return order != 0 ? order : u->subscript - v->subscript;
 }
 
-/*
- * Splits whole, if it is written as an array's element ("a[3]"), into element's name and subscript. Returns false if it
- * is not.
- */
+/* Splits whole into element's name and subscript. Returns false if whole is not written as in "a[3]". */
 static bool
 split_name(const GrFeatureName *whole, GrFeatureName *element)
 {

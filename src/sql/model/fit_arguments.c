@@ -72,10 +72,7 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 	roles->intercept = intercept;
 }
 
-/*
- * Reads the cluster columns that a text[] names into roles. Raises an ERROR unless it names one or two different
- * columns.
- */
+/* Reads cluster columns from a text[]. Raises an ERROR unless it names one or two different columns. */
 static void
 read_clusters(Datum value, GrRoles *roles)
 {

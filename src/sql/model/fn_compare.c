@@ -232,10 +232,7 @@ mark_named(const GrModel *model, ArrayType *names, bool *wanted)
 	pfree(sorted);
 }
 
-/*
- * Returns the numbers of the *n terms to test: those named, or all but the intercept if names is NULL. Aliased terms
- * are left out.
- */
+/* Returns the *n terms to test: those in names (NULL: all but the intercept), without aliased ones. */
 static int *
 terms_to_test(const GrModel *model, ArrayType *names, int *n)
 {
@@ -261,10 +258,7 @@ terms_to_test(const GrModel *model, ArrayType *names, int *n)
 	return terms;
 }
 
-/*
- * Raises an ERROR if the covariances allow no test of the terms. place: number of the term that prevents the test, for
- * outcomes that have one.
- */
+/* Raises an ERROR if the terms cannot be tested. place: the term that prevents it, for outcomes with one. */
 static void
 check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 {
@@ -399,10 +393,7 @@ check_vif_model(const GrModel *model)
 				 errhint("Compute them from a state: gpu_vif(gpu_ols_stats_agg(y, x1, ...)).")));
 }
 
-/*
- * Returns the inflation of term i of a solved block, or NaN if rounding of the covariances leaves fewer than six
- * digits.
- */
+/* Returns the inflation of term i of a solved block; NaN if rounding leaves fewer than six digits. */
 static double
 inflation_of(const GrVcovBlock *block, int i)
 {

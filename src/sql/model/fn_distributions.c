@@ -18,10 +18,7 @@ PG_FUNCTION_INFO_V1(gr_qchisq);
 PG_FUNCTION_INFO_V1(gr_pf);
 PG_FUNCTION_INFO_V1(gr_qf);
 
-/*
- * Returns argument i. Raises an ERROR if it is outside 0 .. 1. NaN passes this and the other checks; the result is then
- * NaN.
- */
+/* Returns argument i. Raises an ERROR if it is outside 0 .. 1. NaN passes this check and becomes the result. */
 static double
 probability_argument(FunctionCallInfo fcinfo, int i)
 {

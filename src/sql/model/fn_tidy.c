@@ -40,10 +40,7 @@ has_sign(const GrModel *model, int k)
 	return model->vcov != NULL && !isinf(model->vcov[(Size) k * model->nterms + k]);
 }
 
-/*
- * Returns the quantile of t for limits of conf_level (of the normal distribution if df is infinite), or NaN if df is
- * NaN.
- */
+/* Returns the quantile of t for limits of conf_level; NaN if df is NaN. Infinite df: the normal distribution. */
 static double
 quantile_of(double conf_level, double df)
 {

@@ -80,10 +80,7 @@ read_part(const char *parts, const char *what, double *number)
 	return true;
 }
 
-/*
- * Reads alpha and lambda of an elastic net, if there is one. Returns false if they are missing, out of range or beside
- * another penalty.
- */
+/* Reads an elastic net's alpha and lambda, if parts has them. Returns false if no net can have them. */
 static bool
 read_net(const char *parts, GrMethod *method)
 {

@@ -37,10 +37,7 @@ gr_method_is_plain(const GrMethod *method)
 	return !method->iv && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
 }
 
-/*
- * Reads value into method, whose distribution and quasi must be set. Returns false if such a model cannot have this
- * text.
- */
+/* Reads value into method, whose distribution and quasi must be set. Returns false if value does not fit them. */
 extern bool gr_read_method(const text *value, GrMethod *method);
 
 #endif							/* GPUREG_METHOD_H */

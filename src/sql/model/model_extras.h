@@ -46,10 +46,7 @@ gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
 /* Splits the field into records that point into it. Raises an ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);
 
-/*
- * Returns the degrees of freedom of *n terms, or NULL if no record has them. Raises an ERROR if the record is
- * malformed.
- */
+/* Returns the degrees of freedom of *n terms; NULL: no record has them. Raises an ERROR if the record is malformed. */
 extern const double *gr_read_df(const GrExtras *records, int *n);
 
 /* Reads the field into extras, and returns the design, or "" if the model has none. field: NULL if the model's is. */

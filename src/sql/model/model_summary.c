@@ -89,10 +89,7 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	s->bic = -2 * model->log_lik + log(n) * nparameters;
 }
 
-/*
- * Summarises a fit by likelihood. Its parameters are the effective number of terms, and the dispersion or theta if it
- * is estimated.
- */
+/* Summarises a fit by likelihood. Parameters are the effective terms, and an estimated dispersion or theta. */
 static void
 summarise_likelihood(const GrModel *model, GrModelSummary *s)
 {

@@ -48,10 +48,7 @@ extern double gr_design_dot(const GrDesignCall *call, const GrPredictor *model);
 /* Returns the design of the model of the last call. */
 extern const GrDesign *gr_design_of_call(const GrDesignCall *call);
 
-/*
- * Returns the linear predictor of features and their low halves, without the offset. *finite: true if every addend is
- * finite.
- */
+/* Returns the linear predictor of features, without the offset. *finite: true if every addend is finite. */
 extern double gr_design_predictor(const GrDesign *design, const GrPredictor *model, const double *features,
 								  const double *low, bool *finite);
 

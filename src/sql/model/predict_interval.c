@@ -71,10 +71,7 @@ term_values(const GrPredictor *model, const GrFeatures *features)
 	return x;
 }
 
-/*
- * Returns a bound on the error of eta that rounding the coefficients causes: half a unit of each product, because
- * products may cancel.
- */
+/* Bounds the error of eta that rounding coefficients causes: half a unit of each product, as products may cancel. */
 static double
 noise_of_eta(const GrPredictor *model, const GrDD *x)
 {
@@ -92,10 +89,7 @@ noise_of_eta(const GrPredictor *model, const GrDD *x)
 	return DBL_EPSILON / 2 * sum;
 }
 
-/*
- * Handles values that are not finite: the error is infinite, or NaN if a value is NaN. Returns false if all values are
- * finite.
- */
+/* Sets *error to infinity, or NaN, if a value is infinite or NaN. Returns false if all values are finite. */
 static bool
 error_of_infinite(const double *vcov, int nterms, const GrDD *x, double *error)
 {
@@ -172,10 +166,7 @@ predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatur
  * gpu_predict_interval
  */
 
-/*
- * Computes limits of the mean from limits low <= eta <= high of the linear predictor. Limits outside the link's domain
- * are clipped to its end.
- */
+/* Computes the mean's limits from those of the linear predictor; they are clipped to the link's domain. */
 static void
 mean_limits(const GrPredictorError *errors, double eta, double low, double high, double *lower, double *upper)
 {

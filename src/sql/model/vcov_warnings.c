@@ -15,10 +15,7 @@
 /* Number of different messages per statement that are remembered. Further ones may be repeated. */
 #define SAID_MAX 32
 
-/*
- * True if the running statement has not given this message yet. Without this, a fit per group would repeat it per
- * group.
- */
+/* True if the running statement has not given this message yet; a fit per group would repeat it per group. */
 static bool
 is_new(const char *text)
 {

@@ -17,13 +17,10 @@
 #include "sql/model/model_extras.h"
 #include "sql/model/wald.h"
 
-/*
- * Largest value, per term, that rounding of the entries may leave of a zero pivot of a block, whose variances are 1 to
- * 4.
- */
+/* Largest value, per term, that rounding may give a zero pivot of a block, whose variances are 1 to 4. */
 #define RANK_ROUNDING (16 * DBL_EPSILON)
 
-/* Largest share of its variance, per term, that rounding may leave of a zero pivot if entries have low halves. */
+/* Largest value, per term and relative to its variance, that rounding may give a zero pivot if there are low halves. */
 #define LOW_RANK_ROUNDING 0x1p-94
 
 /* Relative error of an entry that is rounded to float8, and of one with its low half, in double-double */
@@ -144,10 +141,7 @@ gr_vcov_block_is_precise(const GrVcovBlock *block, int i)
 	return entry_rounding(block) * largest_noise(block, row) <= GR_PRECISE_SHARE * row[i];
 }
 
-/*
- * True if the quadratic form b' z, z = V^-1 b, has six digits. Rounding changes it by z' dV z (covariances) and 2 z' db
- * (coefficients).
- */
+/* True if b' V^-1 b = b' z has six digits. Rounding changes it by z' dV z (covariances) and 2 z' db (coefficients). */
 static bool
 is_quadratic_precise(const GrVcovBlock *block)
 {

@@ -78,10 +78,7 @@ explain_aggregates(const AggState *node, ExplainState *es)
 		ExplainCloseGroup("Gpureg Aggregates", "Gpureg Aggregates", false, es);
 }
 
-/*
- * Explains an Agg node. Nodes that ran in parallel workers are skipped, because this process has only a part of their
- * numbers.
- */
+/* Explains an Agg node, unless it ran in parallel workers: this process has only a part of their numbers. */
 static void
 explain_node(PlanState *node, List *ancestors, const char *relationship, const char *plan_name, ExplainState *es)
 {

@@ -41,19 +41,13 @@ typedef struct GrKeptRows
 	MemoryContext context;
 } GrKeptRows;
 
-/*
- * Returns the state of a transition function, argument 0, or a new one if that is NULL. Raises an ERROR outside an
- * aggregate.
- */
+/* Returns the state in argument 0, or a new one if that is NULL. Raises an ERROR outside an aggregate. */
 extern GrKeptRows *gr_kept_state(FunctionCallInfo fcinfo);
 
 /* Records nfeatures and options of the first row. Raises an ERROR if those of a later row differ. */
 extern void gr_kept_check(GrKeptRows *rows, int nfeatures, const GrKeptOptions *options);
 
-/*
- * Returns memory for the next row, which gr_kept_count() then counts. For transition and combine functions, after
- * gr_kept_check().
- */
+/* Returns memory for a row, which gr_kept_count() then counts. Call gr_kept_check() before. */
 extern double *gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows);
 
 static inline void

@@ -29,10 +29,7 @@
 
 PG_FUNCTION_INFO_V1(gr_predict_support);
 
-/*
- * Cost of a prediction, in units of cpu_operator_cost: per call and per value. An array or a row has an unknown number
- * of values and costs SEVERAL_COST.
- */
+/* Cost per call, per value, and per array or row, whose length is not known; in units of cpu_operator_cost. */
 #define CALL_COST 10
 #define VALUE_COST 0.5
 #define SEVERAL_COST 20

@@ -133,10 +133,7 @@ write_text(FunctionCallInfo fcinfo, GrStateType type)
 	PG_RETURN_CSTRING(buf.data);
 }
 
-/*
- * A reader over the text of a value of a state type. Functions that take one raise an ERROR if the text is not such a
- * value.
- */
+/* A reader over the text of a state. Functions that take one raise an ERROR if the text is malformed. */
 typedef struct Reader
 {
 	const char *type;

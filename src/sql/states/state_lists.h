@@ -26,10 +26,7 @@ typedef struct GrStateList
 
 #define GR_STATE_LISTS_MAX 5
 
-/*
- * Fills list with the lists of a state, at most GR_STATE_LISTS_MAX, in the order of the form's version. Returns their
- * number.
- */
+/* Fills list with a state's lists, in the order of the form's version. Returns their number. */
 extern int	gr_state_lists(GrState *state, int version, GrStateList *list);
 
 /* True if a gpu_logreg_step has the binomial family and the logit link, which its text does not name. */

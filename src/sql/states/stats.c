@@ -233,10 +233,7 @@ column_name(const char *const *own, int nfeatures, int column)
 	return column == 0 ? "y" : psprintf("x%d", column);
 }
 
-/*
- * Returns the numbers of n columns. Raises an ERROR if one is listed twice or equals taken, the response's number (-1:
- * none).
- */
+/* Returns the numbers of n columns. Raises an ERROR if one is listed twice or is the response, taken (-1: none). */
 static int *
 find_columns(Lookup *lookup, const ColumnName *names, int n, const char *what, int taken)
 {

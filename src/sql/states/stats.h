@@ -44,10 +44,7 @@ extern bool gr_stats_arguments(FunctionCallInfo fcinfo, int stats_arg, int featu
  */
 extern int *gr_stats_columns(FunctionCallInfo fcinfo, int argument, const char *what, const GrStats *stats, int *n);
 
-/*
- * Returns the position among the chosen features, from 0, of the one column that an argument names. Raises errors as
- * gr_stats_arguments() does.
- */
+/* Like gr_stats_columns(), but for an argument that names one column; returns its position. */
 extern int	gr_stats_column(FunctionCallInfo fcinfo, int argument, const char *what, const GrStats *stats);
 
 /* Returns the names for gr_model_solve() and gr_raise_columns(); NULL if messages should number the columns. */
