@@ -1,11 +1,11 @@
 /*
- * descent.c: the solvers of logistic regression that need no Hessian: gradient descent, and L-BFGS.
+ * descent.c: gradient descent and L-BFGS, the solvers of logistic regression that need no Hessian.
  *
  * With a learning rate, gradient descent is the classic batch update in the features' own units,
- * beta += rate X'(y - mu). Without one its steps are as long as the last one's effect on the gradient tells (Barzilai
- * and Borwein 1988). Those, and L-BFGS (Nocedal 1980; the two-loop recursion of Liu and Nocedal 1989), work on the
- * terms about their means, scaled to unit curvature at beta = 0, with a backtracking line search. All have converged
- * when each component of the gradient is below tol of its standard deviation at beta = 0.
+ * beta += rate X'(y - mu). Without a learning rate, the length of a step comes from the effect of the last step on the
+ * gradient (Barzilai and Borwein 1988). This variant and L-BFGS (Nocedal 1980; two-loop recursion of Liu and Nocedal
+ * 1989) work on centred terms, scaled to unit curvature at beta = 0, with a backtracking line search. Every variant has
+ * converged when each component of the gradient is below tol times its standard deviation at beta = 0.
  */
 #include <math.h>
 #include <string.h>
@@ -14,22 +14,23 @@
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
-#define CHECK_EVERY 10			/* iterations of gradient ascent */
-#define NPAIRS 60				/* L-BFGS's memory; a pass over the rows costs far more than two loops over it */
+#define CHECK_EVERY 10			/* iterations of gradient ascent between checks for convergence */
+#define NPAIRS 60				/* pairs that L-BFGS remembers; a pass over the rows costs far more than two loops
+								 * over the pairs */
 
 /*
- * L-BFGS's vectors, all full, in the scaled terms; functions are minimised. Gradient descent is the same with one pair,
- * of which it takes the length of the step alone.
+ * Working memory of L-BFGS, which minimises. Vectors are full and in the scaled terms. Gradient descent keeps one pair
+ * and uses only the step length of the pair.
  */
 typedef struct Lbfgs
 {
-	bool		steepest;		/* it is gradient descent */
+	bool		steepest;		/* the solver is gradient descent */
 	int			npairs_max;
-	int			npairs;			/* the latest is the last */
+	int			npairs;			/* pairs in s, y and sy, oldest first */
 	bool		started;
 	double		f;				/* penalised deviance / 2 at the last accepted point */
-	double		slope;			/* along the direction, there */
-	double	   *gradient;		/* there */
+	double		slope;			/* derivative of f along direction at the last accepted point */
+	double	   *gradient;		/* gradient at the last accepted point */
 	double	   *direction;
 	double	   *trial;			/* gradient at the trial point */
 	double	   *s[NPAIRS];
@@ -43,7 +44,7 @@ npairs_max(const GrGlmOptions *options)
 	return options->solver == GR_SOLVER_GD ? 1 : NPAIRS;
 }
 
-/* Carves the descent and its vectors of the full terms. */
+/* Carves an Lbfgs and its vectors from arena. Returns NULL if arena only counts bytes. */
 static Lbfgs *
 carve_lbfgs(const GrGlmOptions *options, GrArena *arena)
 {
@@ -89,7 +90,7 @@ lbfgs_begin(GrGlmState *state)
 	l->npairs_max = npairs_max(&state->options);
 }
 
-/* Sums of w, w x and w x^2 at beta = 0, from either kind of first pass */
+/* Reads the sums of w, w x_j and w x_j^2 at beta = 0 from the first pass, EXACT or GRADIENT. j = 0 is the intercept. */
 static void
 moments(GrGlmFit *fit, int j, double *first, double *diagonal)
 {
@@ -107,7 +108,7 @@ moments(GrGlmFit *fit, int j, double *first, double *diagonal)
 	}
 }
 
-/* Scales of the features as they are. */
+/* Sets the scales of uncentred features. */
 static void
 scale_plainly(GrGlmFit *fit)
 {
@@ -126,8 +127,8 @@ scale_plainly(GrGlmFit *fit)
 }
 
 /*
- * Shifts and scales from sums in float8, which are of use as long as the spreads aren't too small against the means:
- * else *again, and the pass about the shifts tells the scales.
+ * Sets shifts and scales from float8 sums. *again is set to true if some spread is too small against its mean; the
+ * scales then have to come from a pass about the shifts.
  */
 static void
 shift_roughly(GrGlmFit *fit, bool *again)
@@ -154,7 +155,10 @@ shift_roughly(GrGlmFit *fit, bool *again)
 	}
 }
 
-/* After the pass at 0 about the shifts: the scales; 0 for a constant, which is the intercept's */
+/*
+ * Takes the pass at 0 about the shifts and sets the scales. A constant feature gets scale 0, as the intercept covers
+ * it.
+ */
 bool
 gr_shifted_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -171,13 +175,13 @@ gr_shifted_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		double		shift = state->shift[j - 1];
 
 		moments(fit, j, &first, &diagonal);
-		/* what the shift's own rounding leaves of a constant isn't a scale */
+		/* a constant's sum of squares about its rounded mean is only rounding error */
 		state->scale[j] = diagonal > 1e-31 * shift * shift * weight ? sqrt(diagonal) : 0;
 	}
 	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
-/* Shifts and scales. *again: the scales are still to come, by SHIFTED. */
+/* Sets shifts and scales. *again is set to true if the phase SHIFTED has to find the scales. */
 static void
 choose_scales(GrGlmFit *fit, bool *again)
 {
@@ -186,10 +190,10 @@ choose_scales(GrGlmFit *fit, bool *again)
 		scale_plainly(fit);
 	else if (fit->state->dense)
 	{
-		/* any mean is worth it: columns that share one are nearly collinear, as the intercept goes */
+		/* shift every mean, however small: columns with a common mean are nearly collinear, as the intercept changes */
 		gr_terms_choose_shift(fit, 0);
 		gr_terms_choose_scale(fit);
-		/* a collinear term stays where it is, at 0, as it does with Newton's steps */
+		/* a collinear term stays at 0, as in Newton's method */
 		for (int k = 0; k < fit->nterms; k++)
 			if (fit->state->aliased[k])
 				fit->state->scale[k + fit->state->first] = 0;
@@ -198,7 +202,7 @@ choose_scales(GrGlmFit *fit, bool *again)
 		shift_roughly(fit, again);
 }
 
-/* Classic gradient ascent, here or on the caller's side */
+/* Starts classic gradient ascent, on the caller's side if the caller can do so. */
 static bool
 begin_classic(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -239,7 +243,7 @@ gr_descent_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	if (gr_fit_is_classic(options))
 		return begin_classic(fit, host, err);
 	lbfgs_begin(state);
-	/* with offsets 0 may be far from everything, but the pass there was a least-squares fit */
+	/* with offsets, beta = 0 may be far from the estimate, so begin at the least-squares fit of the first pass */
 	if (options->shape.offset && state->dense)
 		gr_terms_shift(fit, state->delta, state->theta);
 	return gr_fit_ask(fit, again ? GR_PHASE_SHIFTED : GR_PHASE_DESCENT, GR_PASS_GRADIENT);
@@ -262,7 +266,7 @@ gr_ascend_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return last_pass(fit);
 }
 
-/* The gradient of the penalised log-likelihood */
+/* Returns component j of the gradient of the penalised log-likelihood. */
 static double
 gradient_at(const GrGlmFit *fit, int j)
 {
@@ -308,7 +312,7 @@ dot(const double *a, const double *b, int n)
 	return sum;
 }
 
-/* direction = -(approximate inverse Hessian) gradient */
+/* Sets direction to -(approximate inverse Hessian) gradient. */
 static void
 two_loops(Lbfgs *l, int n)
 {
@@ -348,7 +352,7 @@ two_loops(Lbfgs *l, int n)
 	}
 }
 
-/* Keeps how far the last step went and what it did to the gradient, in place of the oldest pair. */
+/* Adds the last step and the change of the gradient to the pairs, in place of the oldest pair if all are in use. */
 static void
 remember_pair(Lbfgs *l, const GrGlmState *state)
 {
@@ -391,7 +395,10 @@ lbfgs_try(GrGlmFit *fit, Lbfgs *l)
 	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
-/* Is the trial point lower by the usual share of what the slope promises, or, where f can't tell any more, flatter? */
+/*
+ * True if f at the trial point satisfies the Armijo condition or, where f no longer resolves the change, if the slope
+ * has become flatter.
+ */
 static bool
 acceptable(const Lbfgs *l, const GrGlmState *state, double f)
 {
@@ -425,7 +432,7 @@ lbfgs_advance(GrGlmFit *fit)
 		state->step = shorter > 0.1 * state->step && shorter < 0.5 * state->step ? shorter : 0.3 * state->step;
 		if (state->step > 1e-12)
 			return lbfgs_try(fit, l);
-		/* nothing lower to be found: rounding error rules */
+		/* nothing lower is found: the rest is rounding error */
 		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
 		state->stalled = true;
 		return last_pass(fit);

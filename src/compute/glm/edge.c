@@ -1,6 +1,4 @@
-/*
- * edge.c: the phase of a fit whose maximum is at the edge of what its link allows; see edge.h.
- */
+/* edge.c: fits whose maximum is at the edge of what the link allows; see edge.h. */
 #include "compute/glm/edge.h"
 
 #include <math.h>
@@ -11,45 +9,48 @@
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
-/* BARRIER's counts in place of 0, as shares of the mean count: the first, the factor to the next, and the last. */
+/* Counts that stand for 0 in BARRIER, as shares of the mean count: the first, the factor to the next, and the last. */
 #define BARRIER_FIRST 0.1
 #define BARRIER_FACTOR 0.1
 #define BARRIER_LAST 1e-10
 
-/* A step whose squared length is no more than this share of the barrier is near enough to go on to the next one. */
+/* A barrier is solved if the squared length of its step is at most this share of its count. */
 #define BARRIER_NEAR 0.1
 
-/* Passes in all, after which the fit ends where it is */
+/* Limit of passes, after which the fit ends at its present theta. */
 #define PASSES_MAX 1000
 
-/* From this many times the weight of rows of the mean count on, on average, rows are at the edge. */
+/* Rows are at the edge if the average weight exceeds the weight of a row of the mean count by this factor. */
 #define EDGE_WEIGHT 1e9
 
-/* A deviance of less than this for a row, or a count, is rounding error. */
+/* A deviance below this, per row or count, is rounding error. */
 #define PERFECT_DEVIANCE 1e-20
 
-/* Predictors up to which a row is at the edge, in units of a predictor of the mean count: tried in turn. */
+/* A row is at the edge if its predictor is at most this, in units of the mean count's predictor. Tried in turn. */
 static const double tolerances[] = {1e-7, 1e-5, 1e-3};
 
 #define NTOLERANCES ((int) (sizeof(tolerances) / sizeof(tolerances[0])))
 
-/* Predictors of rows at the edge are no more than this after the projection, which leaves rounding. */
+/* Limit of the predictors of rows at the edge after the projection, which leaves only rounding error. */
 #define ROUNDED 1e-11
 
 /*
- * A last step within the edge, in standard errors a root of the deviance; and a shorter one than the other, which is no
- * shorter than half of the one before, is rounding error.
+ * Lengths of steps within the edge, in standard errors. LAST_LENGTH is multiplied by sqrt(1 + deviance) and ends the
+ * fit. A step shorter than STALLED_LENGTH is rounding error if it is longer than half of the step before.
  */
 #define LAST_LENGTH 1e-15
 #define STALLED_LENGTH 1e-9
 
 #define STEP_MIN 1e-12
 
-/* A step of BARRIER that hardly shrinks is followed by one that is longer by this factor, up to so many times. */
+/*
+ * If a step of BARRIER is hardly shorter than the one before, the next step is stretched by LENGTHEN, up to
+ * STRETCH_MAX.
+ */
 #define LENGTHEN 8
 #define STRETCH_MAX 0x1p100
 
-/* Within rounding of a deviance another is no worse. */
+/* Relative rounding error of a deviance. */
 #define SAME_DEVIANCE 1e-13
 
 /* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
@@ -65,11 +66,11 @@ gr_edge_ndoubles(const GrGlmOptions *options)
 	if (!counts || distribution.link == GR_LOG || options->estimate_theta || options->l2 > 0 ||
 		options->solver != GR_SOLVER_NEWTON)
 		return 0;
-	/* the null vectors, a vector of halves, and an estimate */
+	/* the null vectors, product_hi and product_lo of project_sums(), and BARRIER's estimate */
 	return n * n + 3 * n;
 }
 
-/* The mean count in the distribution's unit, and the predictor of it */
+/* Returns the mean count in the distribution's unit. */
 static double
 mean_count(const GrGlmFit *fit)
 {
@@ -84,7 +85,7 @@ unit_of(const GrGlmFit *fit)
 	return fit->state->options.distribution.link == GR_SQRT ? sqrt(mean_count(fit)) : mean_count(fit);
 }
 
-/* The rounding error of a deviance, however small the deviance is. */
+/* Returns the rounding error of a deviance, however small the deviance is. */
 static double
 deviance_rounding(const GrGlmFit *fit)
 {
@@ -93,7 +94,7 @@ deviance_rounding(const GrGlmFit *fit)
 	return PERFECT_DEVIANCE * (totals->weights + totals->ones);
 }
 
-/* The largest deviance that is no worse than the given one but for rounding. */
+/* Returns the largest deviance that differs from the given one only by rounding error. */
 static double
 no_worse_than(const GrGlmFit *fit, double deviance)
 {
@@ -114,7 +115,10 @@ gr_edge_is_near(const GrGlmFit *fit)
 
 	if (is_perfect(fit))
 		return true;
-	/* a row of the mean count has a weight of 1 / mean at most, and one near the edge 1 / mu; a root's is 4 anywhere */
+	/*
+	 * With the identity link, a row of the mean count weighs at most 1 / mean, and a row near the edge 1 / mu. With the
+	 * square-root link every weight is 4.
+	 */
 	return state->options.distribution.link == GR_IDENTITY &&
 		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * state->options.totals->weights;
 }
@@ -125,7 +129,7 @@ null_vector_of(const GrGlmFit *fit, int k)
 	return fit->state->edge_null + (size_t) k * (size_t) fit->nterms;
 }
 
-/* The estimate that BARRIER has come to */
+/* Returns the estimate at which BARRIER has ended. */
 static double *
 barrier_theta(const GrGlmFit *fit)
 {
@@ -134,7 +138,7 @@ barrier_theta(const GrGlmFit *fit)
 	return fit->state->edge_null + n * n + 2 * n;
 }
 
-/* Asks for the pass of a stage at theta. */
+/* Requests the pass at theta for one of the measures of edge.h. */
 static bool
 ask(GrGlmFit *fit, GrMeasure measure, double edge)
 {
@@ -144,7 +148,7 @@ ask(GrGlmFit *fit, GrMeasure measure, double edge)
 	return true;
 }
 
-/* Asks for the pass that follows a step: of its stage, at theta_old + step delta. */
+/* Requests the pass at theta_old + step delta, with the measure of the last pass. */
 static bool
 try_step(GrGlmFit *fit)
 {
@@ -155,7 +159,7 @@ try_step(GrGlmFit *fit)
 	return ask(fit, fit->pass.measure, fit->pass.edge);
 }
 
-/* Asks for the pass after a step of so many times delta from theta. */
+/* Requests the pass at theta + step delta and counts an iteration. */
 static bool
 begin_step(GrGlmFit *fit, double step)
 {
@@ -167,7 +171,7 @@ begin_step(GrGlmFit *fit, double step)
 	return try_step(fit);
 }
 
-/* Asks which rows are at the edge by the next tolerance, from where BARRIER has ended. */
+/* Requests the rows at the edge by the next tolerance, from the estimate of BARRIER. */
 static bool
 find_rows(GrGlmFit *fit)
 {
@@ -177,7 +181,7 @@ find_rows(GrGlmFit *fit)
 	return ask(fit, GR_MEASURE_ON_EDGE, tolerances[state->attempt] * unit_of(fit));
 }
 
-/* BARRIER has come to its end at theta. */
+/* Keeps theta as the estimate of BARRIER and goes on to find the rows at the edge. */
 static bool
 end_barrier(GrGlmFit *fit)
 {
@@ -188,7 +192,7 @@ end_barrier(GrGlmFit *fit)
 	return find_rows(fit);
 }
 
-/* The last pass, at theta. edge: within which predictors are 0; or 0, at BARRIER's estimate, where none is */
+/* Requests the last pass, at theta. edge: the largest predictor that counts as 0, or 0 if no row is at the edge. */
 static bool
 end_at(GrGlmFit *fit, double edge)
 {
@@ -196,8 +200,8 @@ end_at(GrGlmFit *fit, double edge)
 }
 
 /*
- * These rows aren't the ones at the edge: tries others, or leaves the estimate where BARRIER has ended. Where BARRIER
- * couldn't begin there is none, and the fit ends unsolved.
+ * Rejects the chosen rows: tries the next tolerance, or ends at BARRIER's estimate. If BARRIER could not begin, there
+ * is no such estimate and the fit ends unsolved.
  */
 static bool
 try_others(GrGlmFit *fit)
@@ -221,7 +225,7 @@ gr_edge_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	(void) err;
 	state->edge_npasses = 0;
 	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
-	/* BARRIER would come back here */
+	/* with nothing left to gain, BARRIER would end where it begins */
 	if (state->edge_peeks || is_perfect(fit))
 		return end_barrier(fit);
 	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
@@ -235,7 +239,7 @@ gr_edge_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return ask(fit, GR_MEASURE_BARRIER, BARRIER_FIRST * mean_count(fit));
 }
 
-/* Entry (i, j) of the Hessian */
+/* Returns entry (i, j) of the Hessian. */
 static GrDD
 hessian_at(GrGlmFit *fit, int i, int j)
 {
@@ -246,8 +250,8 @@ hessian_at(GrGlmFit *fit, int i, int j)
 }
 
 /*
- * Brings the sums to the null space: where terms aren't held, entries become those of the null vectors' coordinates.
- * The triangle is given up for that. False if canceled.
+ * Projects the sums to the null space: entries of terms that are not held become those of the null vectors'
+ * coordinates. Overwrites the triangle. Returns false if canceled.
  */
 static bool
 project_sums(GrGlmFit *fit, const GrHost *host)
@@ -307,7 +311,7 @@ project_sums(GrGlmFit *fit, const GrHost *host)
 	return true;
 }
 
-/* The step within the null space, into delta; false, with *solved false, if it can't be had. */
+/* Computes the step within the null space in delta. *solved is false if there is none. Returns false on an error. */
 static bool
 solve(GrGlmFit *fit, bool *solved, const GrHost *host, GrError *err)
 {
@@ -337,7 +341,10 @@ solve(GrGlmFit *fit, bool *solved, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* True if the pass after a step is no better than the one before it: the step is cut, or *ends where it can't be. */
+/*
+ * True if the pass after a step is worse than the one before. Then the step is halved, and *ends is true if it must not
+ * be tried again.
+ */
 static bool
 is_cut(GrGlmFit *fit, double deviance, bool *ends)
 {
@@ -351,7 +358,7 @@ is_cut(GrGlmFit *fit, double deviance, bool *ends)
 	return true;
 }
 
-/* The pass of BARRIER at theta. */
+/* Takes a pass of BARRIER at theta. */
 static bool
 take_barrier(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 {
@@ -364,7 +371,7 @@ take_barrier(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	{
 		if (!ends)
 			return try_step(fit);
-		/* no theta is known at which all rows have a mean; or none is better than the last one */
+		/* either no theta is known at which all rows have a mean, or none is better than the last one */
 		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
 		state->turned_back = isinf(state->deviance_old);
 		return end_barrier(fit);
@@ -374,7 +381,7 @@ take_barrier(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 		return false;
 	if (!solved || state->edge_npasses > PASSES_MAX)
 		return end_barrier(fit);
-	/* nearly at the edge a step only doubles a predictor, so longer and longer ones are tried */
+	/* near the edge a step only doubles a predictor, so the steps are stretched */
 	state->stretch = state->decrement > 0.5 * state->decrement_before ?
 		fmin(LENGTHEN * state->stretch, STRETCH_MAX) : 1;
 	state->decrement_before = state->decrement;
@@ -387,14 +394,14 @@ take_barrier(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	return ask(fit, GR_MEASURE_BARRIER, BARRIER_FACTOR * edge);
 }
 
-/* The length of term k over the rows at the edge */
+/* Returns the length of term k over the rows at the edge. */
 static double
 length_on_edge(GrGlmFit *fit, int k)
 {
 	return sqrt(hessian_at(fit, k, k).hi);
 }
 
-/* The null vector in which term k is 1, of the terms held */
+/* Computes null vector k, in which term k is 1 and only terms that are held are nonzero besides. */
 static bool
 find_null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 {
@@ -426,7 +433,9 @@ find_null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* The pass of ON_EDGE: which terms the rows at the edge hold, the null space that they leave, and theta within it */
+/*
+ * Takes the pass of ON_EDGE: finds the terms that the rows at the edge hold and their null space, and projects theta.
+ */
 static bool
 take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 {
@@ -442,7 +451,9 @@ take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	state->edge_length = INFINITY;
 	state->deviance_old = INFINITY;
 	fit->nedge = gr_count_of(nrows);
-	/* the likelihood of rows that hardly pull at the edge lets BARRIER end farther from it than of others */
+	/*
+	 * If rows hardly change the likelihood at the edge, BARRIER may end too far from the edge for a peek to find them.
+	 */
 	if (fit->nedge == 0 && state->edge_peeks)
 	{
 		state->edge_looked = true;
@@ -476,7 +487,7 @@ take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	return ask(fit, GR_MEASURE_EDGE_STEP, ROUNDED * unit_of(fit));
 }
 
-/* The pass of a step within the null space. */
+/* Takes the pass of a step within the null space. */
 static bool
 take_step(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 {
@@ -538,7 +549,7 @@ gr_edge_expand(GrGlmFit *fit, const GrHost *host)
 
 	if (fit->nedge == 0)
 		return true;
-	/* a row of the inverse of the free terms becomes one of all terms, and then a column likewise */
+	/* transform the rows of the inverse from free terms to all terms, then the columns */
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t row = 0; row < n; row++)
 		{

@@ -1,19 +1,19 @@
 /*
- * edge_row.h: a row of counts near the edge of what a link allows, a mean of 0, the same on the host and on the device;
- * see edge.h.
+ * edge_row.h: weight and residual of a count near a mean of 0, the edge of what the link allows. Shared by host and
+ * device; see edge.h.
  */
 #ifndef GPUREG_EDGE_ROW_H
 #define GPUREG_EDGE_ROW_H
 
 #include "compute/glm/glm_row.h"
 
-/* Least curvature of a row, as a share of 1 / mu: the gradient is divided by its root. */
+/* Least curvature of a row, as a share of 1 / mu. The gradient is divided by the square root of the curvature. */
 #define GR_LEAST_CURVATURE 0x1p-30
 
 /*
- * The row with its own curvature in place of the expected one, so that steps are Newton's: u^2 is minus the second
- * derivative of the log-likelihood by eta, u v the first. Of the negative binomial family parts of the curvature that
- * are negative are left out, so that steps may be short.
+ * Returns a row with its observed curvature in place of the expected one, so that steps are Newton's. u^2 is minus the
+ * second derivative of the log-likelihood by eta, u v the first derivative. Negative parts of the negative binomial
+ * curvature are left out, so that steps may be short.
  */
 GR_HD GrGlmRow
 gr_curved_row(GrDistribution distribution, double eta, double y, double weight)
@@ -46,7 +46,10 @@ gr_curved_row(GrDistribution distribution, double eta, double y, double weight)
 	return row;
 }
 
-/* The row by a measure of edge.h. y: the response in its own unit; edge: the pass's, in the distribution's unit */
+/*
+ * Returns the row by a measure of edge.h. y: the response in its own unit; edge: GrPass.edge, in the distribution's
+ * unit.
+ */
 GR_HD GrGlmRow
 gr_edge_row(GrMeasure measure, GrDistribution distribution, double eta, double y, double weight, double edge)
 {

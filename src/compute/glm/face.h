@@ -1,5 +1,6 @@
 /*
- * face.h: the size of a direction of a pass's faces, and how exactly rows are placed beside it.
+ * face.h: size of a direction of separation, and the rounding error of the distance of a row from it. Passes (glm.h)
+ * and the search for separation use both.
  */
 #ifndef GPUREG_FACE_H
 #define GPUREG_FACE_H
@@ -9,7 +10,7 @@
 
 #include "compute/base/row.h"
 
-/* How many float8 a face takes */
+/* Returns the number of float8 of a face: the high halves, then the low halves of a direction. */
 GR_HD size_t
 gr_face_size(int nfeatures)
 {
@@ -17,8 +18,8 @@ gr_face_size(int nfeatures)
 }
 
 /*
- * Bound of the error of z' direction, as a share of the sum of its terms' magnitudes. That of Dot2 (Ogita, Rump and
- * Oishi 2005) is n^2 2^-106 and some for n terms; directions that pass through rows come to within 2^-90.
+ * Returns a bound of the error of z' direction, as a share of the sum of its terms' magnitudes. The bound of Dot2
+ * (Ogita, Rump and Oishi 2005) is about n^2 2^-106 for n terms. Directions that pass through rows are right to 2^-90.
  */
 static inline double
 gr_face_rounding(int nfeatures)

@@ -1,5 +1,6 @@
 /*
- * finish.c: the results of a fit, in terms of the features as they came or of those that moves lead to.
+ * finish.c: computes the results of a fit, in terms of the original features, or of the features that options.moves
+ * maps to.
  */
 #include <math.h>
 #include <string.h>
@@ -11,13 +12,13 @@
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
-/* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
+/* A covariance matrix V = hi + lo, n x n, that becomes A V A' for coefficients b = A theta. */
 typedef struct Covariance
 {
 	int			n;
 	double	   *hi;
 	double	   *lo;
-	bool		one_sided;		/* A V is wanted instead */
+	bool		one_sided;		/* computes A V instead */
 	GrPoll		poll;
 } Covariance;
 
@@ -32,7 +33,7 @@ add_to(Covariance *v, int64_t to, GrDD c, int64_t from)
 	v->lo[to] = sum.lo;
 }
 
-/* A is the identity but for A[i][k] = c. False if canceled. */
+/* Applies A = identity except A[i][k] = c. Returns false if canceled. */
 static bool
 add_term(Covariance *v, int i, GrDD c, int k)
 {
@@ -47,7 +48,7 @@ add_term(Covariance *v, int i, GrDD c, int k)
 	return true;
 }
 
-/* A is the identity but for A[k][k] = c. */
+/* Applies A = identity except A[k][k] = c. */
 static void
 scale_term(Covariance *v, double c, int k)
 {
@@ -62,7 +63,9 @@ scale_term(Covariance *v, double c, int k)
 	}
 }
 
-/* From the terms of the fit to those of the estimates: the steps as for theta, on both sides. False if canceled. */
+/*
+ * Transforms v from the terms of the fit to the reported terms, by the same steps as theta. Returns false if canceled.
+ */
 static bool
 vcov_to_model(GrGlmFit *fit, Covariance *v)
 {
@@ -99,7 +102,10 @@ is_transformed(const GrGlmFit *fit)
 	return transformed;
 }
 
-/* True if the variances of all terms that take part are finite; *where: the first that is not, or the last term. */
+/*
+ * True if the variances of all terms in the fit are finite. *where: the first term whose variance is not, or the last
+ * term.
+ */
 static bool
 has_variances(const GrGlmFit *fit, int *where)
 {
@@ -112,7 +118,10 @@ has_variances(const GrGlmFit *fit, int *where)
 	return true;
 }
 
-/* with_lo: state->triangle has what the covariances have beyond their digits, n x n */
+/*
+ * Transforms fit->vcov to the reported terms. with_lo: state->triangle has the low halves of vcov, n x n. Returns false
+ * if canceled.
+ */
 static bool
 transform_vcov(GrGlmFit *fit, bool with_lo, const GrHost *host)
 {
@@ -141,7 +150,7 @@ transform_vcov(GrGlmFit *fit, bool with_lo, const GrHost *host)
 	{
 		if (gr_poll(&v.poll, 4 * n))
 			return false;
-		/* the two halves have been rounded in different orders */
+		/* make the matrix symmetric: its two halves were rounded in different orders */
 		for (int64_t j = 0; j <= i; j++)
 		{
 			GrDD		sum = {v.hi[i * n + j], v.lo[i * n + j]};
@@ -197,7 +206,9 @@ finish_vcov(GrGlmFit *fit, const GrHost *host, GrError *err)
 				   "variance of the coefficient");
 }
 
-/* The inverse of the Hessian of the last EXACT pass, NaN for what is left out, into vcov; or *found is false. */
+/*
+ * Inverts the Hessian of the last EXACT pass into vcov, with NaN for terms that are left out. *found: true if it did.
+ */
 static bool
 invert(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 {
@@ -217,7 +228,7 @@ invert(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 	*found = gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, &failure);
 	if (solved.on_device)
 		fit->vcov_low = NULL;
-	/* at an estimate there are covariances, unless the weights' squares are out of range */
+	/* an estimate has covariances, unless the squares of the weights are out of range */
 	if (*found || (failure.status == GR_OUT_OF_RANGE && !fit->converged))
 		return true;
 	*err = failure;
@@ -250,7 +261,7 @@ judge_digits(GrGlmFit *fit, const GrHost *host)
 	return true;
 }
 
-/* NaN for what isn't estimated, or all of it where there is no inverse */
+/* Sets vcov to NaN for separated terms, or entirely if there is no inverse. Returns false if canceled. */
 static bool
 mask_vcov(GrGlmFit *fit, const GrHost *host)
 {
@@ -268,7 +279,10 @@ mask_vcov(GrGlmFit *fit, const GrHost *host)
 	return true;
 }
 
-/* Asks how the rows lie at beta, before it moves along face number state->placing; or ends. */
+/*
+ * Requests the margins of the rows at beta before beta moves along face state->placing. Without a face left, stores the
+ * coefficients and enters LIKELIHOOD.
+ */
 static bool
 place_next(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -295,9 +309,9 @@ place_next(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * Moves beta along a face, so far that the rows which it separates are given their class with probability 1 but for
- * exp(-40), whatever the rest of beta does to them. From the innermost face outwards: an outer one must outweigh those
- * within.
+ * Moves beta along face state->placing, so far that each row separated by the face has its class with probability at
+ * least 1 - exp(-40), whatever the rest of beta does. Goes from the innermost face outwards, as an outer face must
+ * outweigh those within.
  */
 bool
 gr_place_take(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -315,9 +329,9 @@ gr_place_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * Which terms of the features run off, where the rows have others: those that a direction of separation moves, by more
- * than rounding error against what it moves most; all where no row is left that isn't separated. Features far from 0
- * move the intercept along, and by their spreads only what is beside them.
+ * Marks the separated terms of the features, if the rows have changed features (fit->basis). A term is separated if a
+ * direction of separation moves it by more than rounding error, compared with the term that it moves most. If no row is
+ * left in the limit, all terms are. The intercept is compared by the features' lengths, the features by their spreads.
  */
 static void
 name_separated(GrGlmFit *fit)
@@ -357,8 +371,8 @@ name_separated(GrGlmFit *fit)
 }
 
 /*
- * Would the moves lead elsewhere than to the estimates? A term that is collinear with those before it is so, too, as
- * what it is moved to, and has no coefficient there. The moves of a term that runs off would let others run off.
+ * True if the moves lead elsewhere than to the estimates. A term that is collinear with those before it stays collinear
+ * as the target of a move, and has no coefficient there. The moves of a separated term would separate other terms.
  */
 static bool
 is_unmovable(const GrGlmFit *fit)
@@ -378,8 +392,8 @@ is_unmovable(const GrGlmFit *fit)
 }
 
 /*
- * True if a sandwich estimate, or the triangle of a bootstrap, is requested and possible. With separation, clusters
- * have none, as their rows are on no face.
+ * True if a sandwich estimate, or the triangle of a bootstrap, is requested and possible. Clusters are impossible with
+ * separation, as their rows are not divided by faces.
  */
 static bool
 is_for_sandwich(const GrGlmState *state)
@@ -390,14 +404,17 @@ is_for_sandwich(const GrGlmState *state)
 		!(gr_vcov_is_clustered(state->options.vcov) && state->nfaces > 0);
 }
 
-/* True if it is a linear regression without offsets. */
+/* True for a linear regression without offsets. */
 static bool
 is_linear(const GrGlmState *state)
 {
 	return gr_is_linear(state->options.distribution) && !state->options.shape.offset;
 }
 
-/* gr_response_size() at theta, from the sums of an EXACT pass there; of a pass at 0, the sum of w y^2 */
+/*
+ * Returns gr_response_size() at theta from the sums of an EXACT pass there. After a pass at 0, returns the sum of w
+ * y^2.
+ */
 static double
 response_size(GrGlmFit *fit)
 {
@@ -414,7 +431,7 @@ gr_place_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 
-	/* completely separated: the deviance goes to 0 */
+	/* with complete separation the deviance goes to 0 */
 	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	fit->pearson = state->have_sums ? gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] : NAN;
 	state->size = state->have_sums && fit->vcov != NULL ? response_size(fit) : NAN;
@@ -432,7 +449,7 @@ gr_place_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 		return false;
 	if (fit->vcov != NULL && state->have_inverse && !gr_edge_expand(fit, host))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-	/* at the edge of the domain vcov is no longer the inverse of the pass's matrix */
+	/* at the edge vcov is not the inverse of the pass's matrix */
 	if (fit->nedge > 0)
 		fit->vcov_low = NULL;
 	else if (fit->vcov != NULL && !judge_digits(fit, host))
@@ -443,7 +460,7 @@ gr_place_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return gr_finish(fit, host, err);
 }
 
-/* After the covariances: those that rounding has made become NaN. */
+/* Judges variances once vcov is final: counts those that are rounding error. */
 static void
 judge(GrGlmFit *fit)
 {

@@ -1,6 +1,4 @@
-/*
- * fit.c: how a phase of a fit asks for a pass; see fit.h.
- */
+/* fit.c: requests a pass for a phase of a fit; see fit.h. */
 #include "compute/glm/fit.h"
 
 #include "compute/glm/glm_row.h"

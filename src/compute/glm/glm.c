@@ -1,8 +1,8 @@
 /*
- * glm.c: the passes of generalised linear models on the CPU: chunks of rows, what the kernels of step_cpu.h make of
- * them, and sums.
+ * glm.c: the passes of generalised linear models on the CPU. Divides rows into chunks, calls the kernels of step_cpu.h
+ * and adds up their sums.
  *
- * FAST and GRADIENT work on columns throughout; EXACT and FACE are in glm_exact.c.
+ * FAST and GRADIENT work on columns; EXACT and FACE are in glm_exact.c.
  */
 #include "compute/glm/glm.h"
 
@@ -16,9 +16,9 @@
 #include "compute/linalg/gram.h"
 
 /*
- * Rows of one chunk of FAST and GRADIENT: so many that the columns fill the second-level cache at most. Sums are taken
- * from the lanes once a chunk, so that FAST wants not too few; and no more than the product of as many 1 + t can stand
- * (see step_cpu.h).
+ * Rows of a chunk of FAST and GRADIENT. The columns of a chunk fit the second-level cache. Sums are taken from the
+ * lanes once per chunk, so FAST needs long chunks. A product of STEP_NROWS_MAX factors 1 + t stays in range (see
+ * step_cpu.h).
  */
 #define STEP_NBYTES 262144
 #define STEP_NROWS_MAX 256
@@ -52,39 +52,39 @@ gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
  * FAST and GRADIENT
  */
 
-/* The ones, and those of a row */
+/* Returns the number of columns of a chunk: one of ones, and those of a row. */
 static size_t
 step_ncolumns(GrRowShape shape)
 {
 	return 1 + (size_t) gr_row_ncols(shape);
 }
 
-/* As many rows with weights as without, so that weights of 1 change no bit */
+/* Returns the number of rows of a chunk. Weights do not change it, so that weights of 1 change no bit. */
 static int
 step_capacity(GrPassKind kind, GrRowShape shape)
 {
 	int			least = kind == GR_PASS_FAST ? FAST_NROWS_MIN : GRADIENT_NROWS_MIN;
 	int			n = (int) (STEP_NBYTES / (step_ncolumns(gr_plain_shape(shape.nfeatures)) * sizeof(double)));
 
-	/* a multiple of two vectors; with step_pitch() columns then don't crowd into a few sets of the cache */
+	/* a multiple of two vectors, so that columns at step_pitch() do not share a few sets of the cache */
 	n = n / (2 * GR_MAX_LANES) * (2 * GR_MAX_LANES);
 	return n < least ? least : n > STEP_NROWS_MAX ? STEP_NROWS_MAX : n;
 }
 
-/* an odd number of cache lines */
+/* Returns the distance of columns in float8, an odd number of cache lines. */
 static size_t
 step_pitch(GrPassKind kind, GrRowShape shape)
 {
 	return (size_t) step_capacity(kind, shape) + GR_MAX_LANES;
 }
 
-/* What a FAST or GRADIENT pass works in, and the FAST part of a coarse pass */
+/* Scratch of a FAST or GRADIENT pass, and of the FAST part of a coarse pass. */
 typedef struct StepWork
 {
-	double	   *fast_sums;		/* a coarse pass: the sums of its FAST part */
+	double	   *fast_sums;		/* sums of the FAST part of a coarse pass */
 	GrChunk		chunk;
-	double	   *prior;			/* a column */
-	double	   *shift;			/* of a row's columns */
+	double	   *prior;			/* prior weights of a chunk */
+	double	   *shift;			/* a shift per column of a row */
 } StepWork;
 
 static void
@@ -105,7 +105,7 @@ carve_step(StepWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
 	work->shift = gr_carve_doubles(arena, gr_row_ncols(shape));
 }
 
-/* Carves what a coarse pass needs beside gr_add_exact(). */
+/* Carves the scratch of a coarse pass besides that of gr_add_exact(). */
 static void
 carve_coarse(StepWork *work, GrRowShape shape, GrArena *arena)
 {
@@ -128,7 +128,7 @@ gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
 	return gr_arena_lines_nbytes(&arena);
 }
 
-/* What a call's chunks have left in the lanes, lane after lane. */
+/* Adds the lanes that the chunks of a call have filled to sums, lane after lane. */
 static void
 add_lanes(const GrPass *pass, double *sums, const GrChunk *chunk, int nlanes)
 {
@@ -160,7 +160,7 @@ add_lanes(const GrPass *pass, double *sums, const GrChunk *chunk, int nlanes)
 	}
 }
 
-/* eta to w and r, and totals, as logistic() of step_cpu.h does it, of any family and link, row by row */
+/* Replaces eta by w and r and sets totals, for any family and link, row by row. Like logistic() of step_cpu.h. */
 static void
 weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 {
@@ -181,12 +181,12 @@ weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
 		totals->nones += y;
 	}
-	/* what sticks out of the last vector */
+	/* padding of the last vector */
 	for (int r = chunk->nrows; r % GR_MAX_LANES != 0; r++)
 		chunk->weight[r] = chunk->residual[r] = 0.0;
 }
 
-/* The same of a linear pass */
+/* Like weigh_chunk(), for a linear pass. */
 static void
 weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 {
@@ -243,7 +243,7 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 			int64_t		ncolumns = left < GR_HESSIAN_PANEL ? left : GR_HESSIAN_PANEL;
 
 			version->hessian(chunk, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms, first);
-			/* a product takes about a sixteenth of a nanosecond, or somewhat more */
+			/* a product takes at least a sixteenth of a nanosecond */
 			if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
 				return false;
 		}
@@ -256,7 +256,10 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	return !gr_poll(poll, (int64_t) chunk->nrows * chunk->nterms);
 }
 
-/* Loads the rows' own weights, whole vectors of them. False: all are 1, and so many trials of one class */
+/*
+ * Loads the prior weights into prior, padded to whole vectors. Returns false if all weights are 1 and all responses 0
+ * or 1.
+ */
 static bool
 load_prior(double *prior, GrRowShape shape, const double *rows, int nrows, int nlanes)
 {
@@ -309,7 +312,7 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, co
 	return true;
 }
 
-/* What a sum has beyond hi's digits is in lo. */
+/* Moves the digits of hi[at] + lo[at] that fit to hi, the rest to lo. */
 static void
 settle(double *hi, double *lo, int64_t at)
 {
@@ -319,10 +322,7 @@ settle(double *hi, double *lo, int64_t at)
 	lo[at] = sum.lo;
 }
 
-/*
- * A coarse pass: all but the products of z by gr_add_exact(), which leaves those out, and they by a FAST pass over the
- * same rows
- */
+/* Makes a coarse pass: gr_add_exact() sums all but the products of z, and a FAST pass over the same rows sums those. */
 static bool
 add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, GrArena *arena, int max_lanes,
 		   GrPoll *poll)
@@ -393,7 +393,7 @@ gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_
 {
 	bool		exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
 
-	/* the Gram matrix takes most of an exact pass's time; the others gain from AVX-512 at any width */
+	/* the Gram matrix takes most of an exact pass; the other kinds gain from AVX-512 at any width */
 	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(gr_nterms(pass->shape.nfeatures)) : 8,
 					host);
 }

@@ -1,14 +1,14 @@
 /*
- * glm.h: one pass over the rows of a generalised linear model.
+ * glm.h: one pass over the rows of a generalised linear model. A fit (glm_fit.h) requests passes; sinks and the passes
+ * over kept rows make them with gr_pass_add().
  *
- * All that a fit does to rows is a pass: for each row its linear predictor eta, the mean mu, the weight w and the
- * residual r as glm_row.h has them (of a logistic regression mu = 1 / (1 + exp(-eta)), w = mu (1 - mu), r = y - mu),
- * and sums over these. What a pass takes is a GrPass, what it gives is a flat array of float8, so that partial sums of
- * threads, workers, partitions or devices merge by gr_pass_merge().
+ * A pass computes for each row its linear predictor eta, mean mu, weight w and residual r as defined in glm_row.h (for
+ * a logistic regression mu = 1 / (1 + exp(-eta)), w = mu (1 - mu), r = y - mu), and sums over rows. The input is a
+ * GrPass. The result is a flat array of float8, so that partial sums of threads, workers, partitions or devices merge
+ * by gr_pass_merge().
  *
- * Rows are those of row.h. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p),
- * and eta = z' beta. A model without an intercept has
- * beta[0] = 0 and leaves the sums of term 0 unused.
+ * Rows are those of row.h. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p), and eta = z' beta. A
+ * model without an intercept has beta[0] = 0 and does not use the sums of term 0.
  */
 #ifndef GPUREG_GLM_H
 #define GPUREG_GLM_H
@@ -22,85 +22,86 @@
 extern "C" {
 #endif
 
-/* Gradient ascent on the logistic log-likelihood, the classic batch update: beta += rate (X'(y - mu) - l2 (0, b)) */
+/* Gradient ascent on the logistic log-likelihood, by the classic batch update beta += rate (X'(y - mu) - l2 (0, b)). */
 typedef struct GrAscent
 {
-	bool		intercept;		/* else beta[0] stays as it is */
+	bool		intercept;		/* false: beta[0] stays as it is */
 	bool		single;			/* compute in float4 */
 	double		rate;
-	double		l2;				/* lambda; the intercept is not penalised */
-	const double *scale;		/* a term: done when |gradient_j| <= scale_j for all j ... */
-	int64_t		check_every;	/* ... looked at after each this many iterations */
+	double		l2;				/* ridge penalty lambda; the intercept is not penalised */
+	const double *scale;		/* nfeatures + 1; converged if |gradient_j| <= scale_j for all j */
+	int64_t		check_every;	/* iterations between checks for convergence */
 	int64_t		max_iter;
 } GrAscent;
 
-/* From so many terms on, passes may be coarse: below, it would be of little use. */
+/* Number of terms from which passes may be coarse. With fewer terms coarse passes save little time. */
 #define GR_COARSE_TERMS_MIN 48
 
-/* The most faces of a pass: nested separations followed, each of which takes a term away */
+/* Limit of the faces of a pass, which are nested separations. Each takes away a term. */
 #define GR_FACES_MAX 8
 
 typedef enum GrPassKind
 {
 	/*
-	 * eta in double-double, and the Gram matrix in double-double of (1, u, u z_1 .. u z_p, v), u = sqrt(w), v = r / u:
-	 * X'WX and X'r to the last digit, good where they cancel. u and v come from gr_logistic_row().
+	 * eta and the Gram matrix of (1, u, u z_1 .. u z_p, v) in double-double, with u = sqrt(w) and v = r / u. Gives X'WX
+	 * and X'r to the last digit, even where sums cancel. u and v come from GrGlmRow.
 	 */
 	GR_PASS_EXACT,
-	/* eta and the Hessian X'WX in float8, the gradient X'r compensated: for the iterations before the last */
+	/* eta and the Hessian X'WX in float8, the gradient X'r compensated; for all iterations but the last */
 	GR_PASS_FAST,
-	/* as FAST, but of the Hessian only its first row and its diagonal: for solvers that don't form it */
+	/* like FAST, but only the first row and the diagonal of the Hessian; for solvers without a Hessian */
 	GR_PASS_GRADIENT,
 	/*
-	 * No beta. Along the direction of the last face, on which side of it each row is: with e = z' direction, in
-	 * double-double, the margin of a row is (2 y - 1) e. Sums the Gram matrix of (1, 1, z, e) over the rows on the face
-	 * and those on its wrong side.
+	 * Side of the last face on which each row lies. beta is not used. With e = z' direction in double-double, the
+	 * margin of a row is (2 y - 1) e. Sums the Gram matrix of (1, 1, z, e) over the rows on the face and those on its
+	 * wrong side.
 	 */
 	GR_PASS_FACE
 } GrPassKind;
 
 /*
- * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves
- * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |z' f| <=
- * face_absolute[k] + face_relative * (sum of |f_j z_j|). Directions are in double-double, and the error of z' f is at
- * most gr_face_rounding() times that sum, so that the side that a row is on is certain where face_relative is no less.
- * FAST and GRADIENT know no faces.
+ * A pass over the rows. With nfaces > 0 only rows on the faces take part: on all nfaces for EXACT, on the first nfaces
+ * - 1 for FACE, whose last face is the candidate. FAST and GRADIENT ignore faces. A row is on face f if
+ * |z' f| <= face_absolute[f] + face_relative * (sum of |f_j z_j|).
  *
- * What a pass points to is copied by sink_many.c, where passes are made by several threads.
+ * Directions are in double-double, and the error of z' f is at most gr_face_rounding() times that sum. The side of a
+ * row is therefore certain if face_relative is at least gr_face_rounding().
+ *
+ * sink_many.c copies what a pass points to, as several threads make passes.
  */
 typedef struct GrPass
 {
 	GrPassKind	kind;
-	GrRowShape	shape;			/* of the rows, which are not single */
+	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
-	const double *beta;			/* of z */
+	const double *beta;			/* coefficients of z */
 	const double *shift;		/* nfeatures; all 0 where the terms are the features themselves */
 	int			nfaces;
-	const double *faces;		/* nfaces directions in z: of each t high halves, then t low ones */
-	const double *face_absolute;	/* nfaces */
+	const double *faces;		/* nfaces directions in z, each of t high halves, then t low ones */
+	const double *face_absolute;	/* nfaces tolerances */
 	double		face_relative;
 	/*
-	 * EXACT, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares fit that comes near the
-	 * estimate, however large offsets and responses are. There is no deviance. Of a logistic regression the mean is
-	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4. Of a linear regression without offsets
-	 * the sums are those of the rows' own products, w z_i z_j, without u's rounding (gr_pass_is_weighted_gram()).
+	 * An EXACT pass at beta = 0 over rows as gr_first_row() returns them. Its Newton step is a least-squares fit near
+	 * the estimate, however large offsets and responses are. There is no deviance. For a logistic regression the mean
+	 * is linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4. For a linear regression without offsets the
+	 * sums are those of the products w z_i z_j, without the rounding of u (gr_pass_is_weighted_gram()).
 	 */
 	bool		linear;
 	GrMeasure	measure;
-	double		edge;			/* of the measures of edge.h: a count, or a predictor; see GrMeasure */
-	bool		counts;			/* rows with weights stand so many times each; see GrWeighting */
+	double		edge;			/* parameter of the measures of edge.h: a count or a predictor; see GrMeasure */
+	bool		counts;			/* weights are frequencies; see GrWeighting */
 	/*
-	 * A lower triangle C of t terms, packed, by which leverages are measured: a row's is u^2 times the squared length
-	 * of C z. NULL unless the measure wants it
+	 * Packed lower triangle C of t terms for leverages: the leverage of a row is u^2 times the squared length of C z.
+	 * NULL unless the measure needs leverages.
 	 */
 	const double *factor;
 } GrPass;
 
 /*
- * Is it the linear pass of a linear regression of weighted rows, with neither offsets, faces nor an exponent? Its sums
- * are the weighted Gram matrix of (1, x, y), each product exact: rounded to float8, a row of u z would lose as many
- * digits as the features' condition number has. Of row 0 of the sums there is only the number of rows, and the sum of
- * the responses may be left out.
+ * True for the linear pass of a linear regression of weighted rows without offsets, faces and exponent. Its sums are
+ * the weighted Gram matrix of (1, x, y) with exact products: rounding u z to float8 would lose as many digits as the
+ * condition number of the features has. Row 0 of the sums holds only the number of rows, and may lack the sum of the
+ * responses.
  */
 static inline bool
 gr_pass_is_weighted_gram(const GrPass *pass)
@@ -110,17 +111,19 @@ gr_pass_is_weighted_gram(const GrPass *pass)
 		!pass->shape.offset;
 }
 
-/* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
+/*
+ * Head of the sums of a pass. The parts described at gr_pass_nsums() follow. gr_pass_clear() sets the initial values.
+ */
 enum
 {
 	GR_SUM_NROWS,				/* rows that took part */
-	GR_SUM_DEVIANCE_HI,			/* see GrGlmRow; not FACE */
+	GR_SUM_DEVIANCE_HI,			/* deviance, see GrGlmRow; not FACE */
 	GR_SUM_DEVIANCE_LO,
 	GR_SUM_MIN_MARGIN,			/* least gr_margin_of(), (2 y - 1) eta; not FACE */
 	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
-	GR_SUM_NWRONG,				/* FACE: ... with a negative one; HC2 and HC3: rows without a score */
-	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
-	/* the sum of y over those that took part, without 2^exponent; EXACT and GRADIENT; FACE: over the face */
+	GR_SUM_NWRONG,				/* FACE: rows off the face with a negative margin; HC2 and HC3: rows without a score */
+	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of rows off the face */
+	/* sum of y over the rows that took part, without 2^exponent; EXACT and GRADIENT; FACE: over rows on the face */
 	GR_SUM_NONES,
 	GR_SUM_HEAD					/* length of the head */
 };
@@ -156,27 +159,27 @@ gr_pass_clear(GrPassKind kind, int nfeatures, double *sums)
 	sums[GR_SUM_MIN_RIGHT] = INFINITY;
 }
 
-/* sums += other, of the same pass */
+/* Adds other to sums, both of the same kind of pass. */
 extern void gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other);
 
 /*
- * The pass on the CPU: adds nrows rows to sums. Rows must be finite and their response 0 or 1. The result depends on
- * the rows and on how they are split over calls, and for EXACT and FACE not on the processor (beyond libm's exp and
- * log1p). A predictor that leaves float8's range on the wrong side, or is not a number, leaves the deviance not finite.
- * scratch: gr_pass_scratch_nbytes() bytes, aligned as float8.
+ * Makes a pass on the CPU: adds nrows rows to sums. Rows must be finite and valid for the family. The result depends on
+ * the rows and their division into calls. For EXACT and FACE it does not depend on the processor, except by libm's exp
+ * and log1p. If a predictor is NaN or leaves float8's range on the wrong side, the deviance is not finite. scratch:
+ * gr_pass_scratch_nbytes() bytes, aligned as float8.
  */
 extern void gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch);
 extern size_t gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape);
 
-/* The same, polling: false if the host asked to stop, and then the sums are of no use. */
+/* Like gr_pass_add(), but polls host. Returns false if the host asked to stop; sums are then unusable. */
 extern bool gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 								const GrHost *host);
 
 struct GrArena;
 
 /*
- * What gr_pass_add() makes of EXACT and FACE: glm_exact.c. The products of a coarse pass are left out. The scratch is
- * carved from arena, which begins on a cache line.
+ * Does the work of gr_pass_add() for EXACT and FACE, without the products of a coarse pass. Carves its scratch from
+ * arena, which begins on a cache line. Returns false if canceled.
  */
 extern bool gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows,
 						 struct GrArena *arena, int max_lanes, GrPoll *poll);
@@ -184,7 +187,7 @@ extern bool gr_add_exact(const GrPass *pass, double *sums, const double *rows, i
 /* Counts the scratch of gr_add_exact() in arena, whose base is NULL. */
 extern void gr_exact_count(GrRowShape shape, struct GrArena *arena);
 
-/* gr_pass_add() on vectors of at most max_lanes doubles (1, 2, 4 or 8), for the tests */
+/* Like gr_pass_add(), with vectors of at most max_lanes doubles (1, 2, 4 or 8); for tests. */
 extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 							  int max_lanes);
 

@@ -1,6 +1,6 @@
 /*
- * glm_exact.c: the passes EXACT and FACE of generalised linear models on the CPU, which bring the rows into a form
- * whose Gram matrix is the wanted sum, and leave the rest to gr_gram_add(); see glm.h.
+ * glm_exact.c: the passes EXACT and FACE on the CPU. They transform rows so that their Gram matrix is the requested
+ * sum, and call gr_gram_add(); see glm.h.
  */
 #include "compute/glm/glm.h"
 
@@ -15,7 +15,7 @@
 #include "compute/glm/step_cpu.h"
 #include "compute/linalg/gram.h"
 
-/* rows of one chunk, gr_gram_add()'s own */
+/* rows of a chunk, as in gr_gram_add() */
 #define NROWS 64
 #define PITCH (NROWS + GR_MAX_LANES)
 
@@ -27,13 +27,13 @@ typedef struct ExactWork
 	const GrStepVersion *version;
 	int			max_lanes;
 	GrPoll	   *poll;
-	bool		at_zero;		/* EXACT with beta = 0 and no faces: no predictor is needed */
-	double	   *columns;		/* those of the rows; later gr_gram_add()'s scratch */
-	double	   *transformed;	/* NROWS rows of exact_shape(), and a vector */
-	double	   *zeros;			/* as many as a row has columns */
-	double	   *weighted_gram;	/* rows with weights and without an offset: a triangle, hi and lo, and its shift */
+	bool		at_zero;		/* EXACT with beta = 0 and no faces: predictors are not computed */
+	double	   *columns;		/* columns of the rows; later the scratch of gr_gram_add() */
+	double	   *transformed;	/* NROWS rows of exact_shape(), padded by a vector */
+	double	   *zeros;			/* a zero per column of a row */
+	double	   *weighted_gram;	/* for rows with weights but without offsets: hi and lo of a triangle, and a shift */
 
-	/* the rows of the chunk that take part, and for each row or for each of those: */
+	/* the rows of the chunk that take part; entries per row, or per row that takes part */
 	int			nkept;
 	int			kept[NROWS];
 	double		eta[PITCH];
@@ -44,14 +44,17 @@ typedef struct ExactWork
 	double		v[NROWS];
 } ExactWork;
 
-/* Of the rows whose Gram matrix is summed: u, u z, v */
+/* Returns the shape of transformed rows: u, u z, v. */
 static GrRowShape
 exact_shape(GrRowShape shape)
 {
 	return gr_plain_shape(gr_nterms(shape.nfeatures));
 }
 
-/* The columns, or the Gram matrix's panels, which are more where rows have weights */
+/*
+ * Returns the size of work->columns, which holds columns or panels of the Gram matrix. Rows with weights have more
+ * panels.
+ */
 static size_t
 exact_columns_nbytes(GrRowShape shape)
 {
@@ -82,7 +85,7 @@ gr_exact_count(GrRowShape shape, GrArena *arena)
 	carve_work(&work, shape, arena);
 }
 
-/* z' face of all rows of a chunk of nrows: the part of the direction's low halves first, then both together */
+/* Computes z' face of all rows of a chunk. Adds the products with the low halves first. */
 static void
 measure_face(ExactWork *work, int face, int nrows)
 {
@@ -101,7 +104,7 @@ on_face(const ExactWork *work, int face, int row)
 	return fabs(work->eta[row]) <= work->pass->face_absolute[face] + work->pass->face_relative * work->size[row];
 }
 
-/* Leaves only rows that are on all of the first nfaces faces. */
+/* Drops rows that are off any of the first nfaces faces. */
 static void
 keep_on_faces(ExactWork *work, int nfaces, int nrows)
 {
@@ -120,7 +123,7 @@ keep_on_faces(ExactWork *work, int nfaces, int nrows)
 	}
 }
 
-/* Counts the rows off the candidate by their sides; those on it or on its wrong side are left, as (1, z), e. */
+/* Counts rows off the candidate by their sides. Keeps rows on the candidate or on its wrong side, as (1, z), e. */
 static void
 sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 {
@@ -162,7 +165,7 @@ predict_rows(ExactWork *work, int nrows)
 								 shape.offset ? work->columns + gr_offset_at(shape) * PITCH : NULL);
 }
 
-/* What a row of the one kind or the other is */
+/* How a row's u and v are computed. */
 typedef enum RowKind
 {
 	WEIGHTED_LOGISTIC,
@@ -171,7 +174,7 @@ typedef enum RowKind
 	OTHER_ROW
 } RowKind;
 
-/* u, v and the head's sums of the rows kept. kind: a constant, for which the compiler makes a loop of its own */
+/* Computes u, v and the head's sums of the kept rows. kind: a constant, so that the compiler makes a loop per kind. */
 static inline void
 weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 {
@@ -204,7 +207,7 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
 }
 
-/* Do all rows kept count once, and are of one class? */
+/* True if all kept rows have weight 1 and a response of 0 or 1. */
 static bool
 are_plain(const ExactWork *work, const double *rows)
 {
@@ -225,9 +228,9 @@ are_plain(const ExactWork *work, const double *rows)
 #define GROWTHS 4
 
 /*
- * The same as weigh_kind() of plain rows of a logistic regression, on vectors. The logarithms of the deviance are one,
- * as in logistic() of step_cpu.h, but for those of 2, where predictors are 0; growths: some products, so that they
- * don't wait for each other
+ * Like weigh_kind() for plain rows of a logistic regression, on vectors. Takes one logarithm of a product for the
+ * deviance, as logistic() of step_cpu.h does, except for the log(2) of rows whose predictors are 0. growths: several
+ * products, so that they do not wait for each other.
  */
 static void
 weigh_plain(ExactWork *work, double *sums, int nrows)
@@ -284,7 +287,7 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 		weigh_kind(work, sums, rows, WEIGHTED_LOGISTIC);
 }
 
-/* The squared lengths of C z, in work->size, of all rows of a chunk */
+/* Computes the squared lengths of C z of all rows of a chunk in work->size. */
 static void
 measure_lengths(ExactWork *work, int nrows)
 {
@@ -310,7 +313,7 @@ measure_lengths(ExactWork *work, int nrows)
 	}
 }
 
-/* What the pass's measure makes of u and v; rows without a score are counted, and have none. */
+/* Changes u and v by the pass's measure. Counts rows without a score, whose u becomes 0. */
 static void
 apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
 {
@@ -345,8 +348,8 @@ apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
 }
 
 /*
- * The products of the kept rows with v, and sums: the last row of the matrix and its first column, as in Dot2 of Ogita,
- * Rump and Oishi (2005)
+ * Adds the products of the kept rows with v, and their sums: the last row and the first column of the matrix. Sums as
+ * in Dot2 of Ogita, Rump and Oishi (2005).
  */
 static void
 add_border(ExactWork *work, GrGram *gram)
@@ -380,7 +383,7 @@ add_border(ExactWork *work, GrGram *gram)
 	}
 }
 
-/* A linear pass; see GrPass. */
+/* Weighs rows for a linear pass; see GrPass. */
 static void
 weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
 {
@@ -398,7 +401,7 @@ weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
 	}
 }
 
-/* The same where all predictors are 0, of rows without weights: to the bit what weigh_plain() gives there */
+/* Weighs rows without weights whose predictors are 0, to the bit as weigh_plain() does. */
 static void
 weigh_rows_at_zero(ExactWork *work, double *sums, const double *rows, int nrows)
 {
@@ -458,7 +461,7 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 							   work->poll);
 }
 
-/* The sums of gr_pass_is_weighted_gram(). work->columns: gr_gram_add()'s scratch */
+/* Makes the pass of gr_pass_is_weighted_gram(). work->columns: scratch of gr_gram_add(). */
 static bool
 add_weighted_gram(const ExactWork *work, double *sums, const double *rows, int64_t nrows)
 {
@@ -512,7 +515,7 @@ gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows
 	{
 		int			n = nrows - first < NROWS ? (int) (nrows - first) : NROWS;
 
-		/* of what isn't in the Gram matrix's work, each face measured takes most */
+		/* besides the Gram matrix, measuring faces takes most of the time */
 		if (!add_exact_chunk(&work, sums, rows + first * stride, n) ||
 			gr_poll(poll, (int64_t) n * nterms * (3 + 2 * pass->nfaces)))
 			return false;

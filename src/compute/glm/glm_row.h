@@ -1,13 +1,14 @@
 /*
- * glm_row.h: what a generalised linear model makes of one row, the same on the host and on the device.
+ * glm_row.h: weight, residual and deviance of one row of a generalised linear model. Shared by host and device; the
+ * passes (glm.h) call gr_glm_row().
  *
- * Of a logistic regression, a row's response y is 0 or 1 or, of weighted rows, the share of ones in as many trials as
- * the weight says. Both tails are computed as what they are, never as 1 - p: with t = exp(-|eta|) the unlikely side has
- * probability t / (1 + t). Each value is within a few units in the last place, and a weight of 1 changes no bit.
+ * For a logistic regression, the response y of a row is 0 or 1 or, with weights, the share of ones in as many trials as
+ * the weight. Both tails are computed directly, never as 1 - p: with t = exp(-|eta|) the unlikely side has probability
+ * t / (1 + t). Each value is within a few units in the last place, and a weight of 1 changes no bit.
  *
- * Of the other families and links, the weight of a row is the one that is expected, w (dmu / deta)^2 / V(mu), as in
- * Fisher's scoring and R's glm: with the canonical link it is Newton's. A linear predictor for which there is no mean
- * gives an infinite deviance, and no other sum anything.
+ * For other families and links, the weight of a row is the expected one, w (dmu / deta)^2 / V(mu), as in Fisher's
+ * scoring and R's glm. With the canonical link it is Newton's. A linear predictor without a mean gives an infinite
+ * deviance and adds 0 to all other sums.
  */
 #ifndef GPUREG_GLM_ROW_H
 #define GPUREG_GLM_ROW_H
@@ -21,14 +22,14 @@
 
 typedef struct GrGlmRow
 {
-	double		u;				/* square root of the weight: |dmu / deta| root(w / V(mu)) */
-	double		v;				/* so that u v is w (y - mu) (dmu / deta) / V(mu): +- a Pearson residual */
-	double		half_deviance;	/* w times the log of y's likelihood at mu = y over that at mu */
+	double		u;				/* square root of the weight: |dmu / deta| sqrt(w / V(mu)) */
+	double		v;				/* u v is w (y - mu) (dmu / deta) / V(mu); v is a Pearson residual up to its sign */
+	double		half_deviance;	/* w times log(likelihood of y at mu = y / likelihood at mu) */
 } GrGlmRow;
 
 /*
- * y - mu, where the sides have probabilities one = mu and zero = 1 - mu; the same bits for y = 0 and 1 as -one and
- * zero.
+ * Returns y - mu, where one = mu and zero = 1 - mu are the sides' probabilities. For y = 0 and 1 the bits are those of
+ * -one and zero.
  */
 GR_HD double
 gr_residual(double y, double one, double zero)
@@ -36,9 +37,7 @@ gr_residual(double y, double one, double zero)
 	return y >= 0.5 ? zero - (1.0 - y) : y - one;
 }
 
-/*
- * How far y is on its side, by eta: above 0 where the model expects what it is. A share has trials on both sides.
- */
+/* Returns the margin of y: above 0 if the model expects y. A share has trials on both sides, and a margin below 0. */
 GR_HD double
 gr_margin(double eta, double y)
 {
@@ -46,8 +45,8 @@ gr_margin(double eta, double y)
 }
 
 /*
- * x log(x / m) - (x - m), x, m > 0, d = x - m: Loader's deviance part (2000), whose series in d / (x + m) doesn't
- * cancel
+ * Returns x log(x / m) - (x - m) for x, m > 0 and d = x - m: Loader's (2000) deviance part, by a series in d / (x + m)
+ * that does not cancel.
  */
 GR_HD double
 gr_deviance_part(double x, double m, double d)
@@ -68,7 +67,7 @@ gr_deviance_part(double x, double m, double d)
 	return sum;
 }
 
-/* Half the deviance of a trial's share y, where the sides have probabilities one and zero */
+/* Returns half the deviance of a share y of one trial, where the sides have probabilities one and zero. */
 GR_HD double
 gr_share_deviance(double y, double one, double zero)
 {
@@ -77,7 +76,7 @@ gr_share_deviance(double y, double one, double zero)
 	return gr_deviance_part(y, one, d) + gr_deviance_part(1.0 - y, zero, -d);
 }
 
-/* Of a row without a weight, whose response is 0 or 1 */
+/* Returns the row of a logistic regression whose weight is 1 and whose response is 0 or 1. */
 GR_HD GrGlmRow
 gr_plain_row(double eta, double y)
 {
@@ -85,7 +84,7 @@ gr_plain_row(double eta, double y)
 	double		t = exp(a > GR_ETA_MAX ? -GR_ETA_MAX : -a);	/* NaN goes through */
 	double		d = 1.0 / (1.0 + t);
 	int			expected = (eta >= 0.0) == (y == 1.0);	/* y is on the likely side */
-	double		residual = expected ? t * d : d;	/* its magnitude */
+	double		residual = expected ? t * d : d;	/* magnitude of the residual */
 	GrGlmRow row;
 
 	row.u = sqrt(t) * d;
@@ -94,7 +93,7 @@ gr_plain_row(double eta, double y)
 	return row;
 }
 
-/* The same of any row, to the bit where its weight is 1 */
+/* Returns the row of a logistic regression for any weight and share; to the bit gr_plain_row()'s if the weight is 1. */
 GR_HD GrGlmRow
 gr_logistic_row(double eta, double y, double weight)
 {
@@ -116,7 +115,7 @@ gr_logistic_row(double eta, double y, double weight)
 	return row;
 }
 
-/* The same of a linear pass, at beta = 0 */
+/* Returns the row of a linear pass of a logistic regression, at beta = 0. */
 GR_HD GrGlmRow
 gr_linear_row(double offset, double y, double weight)
 {
@@ -136,12 +135,12 @@ gr_linear_row(double offset, double y, double weight)
 /* Beyond this |eta| a probit's tails leave float8's range; its weights stop shrinking. */
 #define GR_PROBIT_MAX 37.0
 
-/* Beyond this eta the same of a cloglog's */
+/* Beyond this eta a cloglog's upper tail leaves float8's range; its weights stop shrinking. */
 #define GR_CLOGLOG_MAX 6.0
 
 /*
- * How far y is on its side, by eta, as gr_margin(); of counts with a mean exp(eta), 0 is expected the more the lower
- * eta is, and other counts are trials on both sides: eta must stay where it is.
+ * Returns the margin of y for any family; see gr_margin(). For counts, a count of 0 is the more likely the lower eta
+ * is. Other counts have trials on both sides, so that eta must stay where it is.
  */
 GR_HD double
 gr_margin_of(GrDistribution distribution, double eta, double y)
@@ -150,8 +149,8 @@ gr_margin_of(GrDistribution distribution, double eta, double y)
 }
 
 /*
- * Do steps of their own, without offsets, begin with a linear pass? A logistic regression's begin at 0, and so may
- * those of linear regression, whose step is the same from everywhere.
+ * True if a fit without offsets begins with a linear pass. A logistic regression begins at 0, and so may a linear
+ * regression, whose step is the same from everywhere.
  */
 GR_HD bool
 gr_is_first_linear(GrDistribution distribution)
@@ -159,14 +158,14 @@ gr_is_first_linear(GrDistribution distribution)
 	return !gr_is_logistic(distribution) && !gr_is_linear(distribution);
 }
 
-/* Is every linear predictor one of a mean? */
+/* True if every linear predictor has a mean. */
 GR_HD bool
 gr_link_is_total(GrLink link)
 {
 	return link != GR_SQRT && link != GR_INVERSE && link != GR_IDENTITY;
 }
 
-/* The standard normal distribution's upper tail as -log, for z > 0 */
+/* Returns -log of the upper tail of the standard normal distribution, for z > 0. */
 GR_HD double
 gr_minus_log_tail(double z)
 {
@@ -174,16 +173,16 @@ gr_minus_log_tail(double z)
 
 	if (z < GR_PROBIT_MAX)
 		return -log(0.5 * erfc(z * 0.70710678118654752440));
-	/* the asymptotic series, whose terms beyond these are less than 1e-9 of it */
+	/* asymptotic series; the terms left out are below 1e-9 of the result */
 	return 0.5 * z * z + log(z) + 0.91893853320467274178 - log1p(-r * (1.0 - 3.0 * r * (1.0 - 5.0 * r)));
 }
 
-/* The two sides' probabilities, the root of V over dmu / deta, and -log of the probability of each */
+/* Probabilities of the two sides, dmu / deta over the square root of V, and -log of each probability. */
 typedef struct GrSides
 {
 	double		one;
 	double		zero;
-	double		slope;			/* dmu / deta over the root of one * zero */
+	double		slope;			/* dmu / deta over sqrt(one * zero) */
 	double		loss_one;
 	double		loss_zero;
 } GrSides;
@@ -202,7 +201,7 @@ gr_sides(GrLink link, double eta)
 		s.slope = exp(-0.5 * z * z) * 0.39894228040143267794 / (sqrt(s.one) * sqrt(s.zero));
 		s.loss_one = eta > 0.0 ? -log1p(-s.zero) : gr_minus_log_tail(-eta);
 		s.loss_zero = eta > 0.0 ? gr_minus_log_tail(eta) : -log1p(-s.one);
-		/* erfc() at 0, where neither is a tail's */
+		/* at 0 neither side is a tail, and erfc() would round */
 		if (eta == 0.0)
 			s.loss_one = s.loss_zero = 0.69314718055994530942;
 	}
@@ -234,9 +233,9 @@ gr_binary_row(GrLink link, double eta, double y, double weight)
 }
 
 /*
- * y log(y / mu) - (y + theta) log((y + theta) / (mu + theta)), y > 0, d = y - mu. With a = theta d / (mu (y + theta))
- * and b = d / (mu + theta) it is y log(1 + a) - theta log(1 + b) or, as in a and b alone these cancel, theta a b -
- * y (a - log(1 + a)) + theta (b - log(1 + b)), in which hardly anything does unless a is large.
+ * Returns y log(y / mu) - (y + theta) log((y + theta) / (mu + theta)) for y > 0 and d = y - mu. With a = theta d / (mu
+ * (y + theta)) and b = d / (mu + theta) this is y log(1 + a) - theta log(1 + b). For small a that cancels, and it is
+ * computed as theta a b - y (a - log(1 + a)) + theta (b - log(1 + b)).
  */
 GR_HD double
 gr_waiting_deviance(double y, double mu, double theta, double d)
@@ -253,7 +252,7 @@ gr_waiting_deviance(double y, double mu, double theta, double d)
 	return y * log(y / mu) - x * (fabs(b) < 0.5 ? log1p(b) : log(x / m));
 }
 
-/* What follows from the mean, for other families than the binomial one */
+/* Returns half the deviance of y for families other than the binomial. */
 GR_HD double
 gr_half_deviance(GrDistribution distribution, double y, double mu)
 {
@@ -269,14 +268,14 @@ gr_half_deviance(GrDistribution distribution, double y, double mu)
 	return y == 0.0 ? theta * log1p(mu / theta) : gr_waiting_deviance(y, mu, theta, d);
 }
 
-/* dmu / deta, for links other than the binomial family's */
+/* Returns dmu / deta for links other than the binomial family's. */
 GR_HD double
 gr_link_slope(GrLink link, double eta, double mu)
 {
 	return link == GR_LOG ? mu : link == GR_SQRT ? 2.0 * eta : link == GR_INVERSE ? -mu * mu : 1.0;
 }
 
-/* The root of V, likewise */
+/* Returns the square root of V(mu) for families other than the binomial. */
 GR_HD double
 gr_deviation(GrDistribution distribution, double mu)
 {
@@ -287,7 +286,7 @@ gr_deviation(GrDistribution distribution, double mu)
 	return distribution.family == GR_POISSON ? sqrt(mu) : sqrt(mu) * sqrt(1.0 + mu / distribution.theta);
 }
 
-/* u and v of a row of that mean */
+/* Returns u and v of a row with mean mu. */
 GR_HD GrGlmRow
 gr_row_of_mean(GrDistribution distribution, double eta, double mu, double y, double weight)
 {
@@ -300,7 +299,7 @@ gr_row_of_mean(GrDistribution distribution, double eta, double mu, double y, dou
 	return row;
 }
 
-/* Is there a row of such a mean? Of the gaussian family it may be any that isn't infinite. */
+/* True if the family can have the mean mu. A gaussian mean may be any number in range. */
 GR_HD bool
 gr_is_mean(GrDistribution distribution, double eta, double mu)
 {
@@ -309,7 +308,7 @@ gr_is_mean(GrDistribution distribution, double eta, double mu)
 	return mu > 0.0 && mu <= 1e300 && (distribution.link == GR_LOG || eta > 0.0);
 }
 
-/* A row's u, v and half deviance. y: a response that the family can have, in its own unit; weight: > 0 */
+/* Returns a row of a family other than the binomial. y: a valid response in its own unit; weight: > 0. */
 GR_HD GrGlmRow
 gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
 {
@@ -325,7 +324,7 @@ gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
 	return row;
 }
 
-/* A row of any family and link */
+/* Returns a row of any family and link. */
 GR_HD GrGlmRow
 gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
 {
@@ -337,8 +336,8 @@ gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
 }
 
 /*
- * A mean near the response, as R's glm begins with; but where a gaussian response has no predictor, one that is as good
- * as any. trials: how many trials y is the share of ones of
+ * Returns a mean near the response, as R's glm begins with. A gaussian response without a predictor gives 1. trials:
+ * number of trials of which y is the share of ones.
  */
 GR_HD double
 gr_first_mean(GrDistribution distribution, double y, double trials)
@@ -360,8 +359,8 @@ gr_first_mean(GrDistribution distribution, double y, double trials)
 }
 
 /*
- * The inverse of the standard normal distribution function, good enough to begin with: the upper tail's by Abramowitz
- * and Stegun, 26.2.23
+ * Returns a rough inverse of the standard normal distribution function, to begin with. The tail is by Abramowitz and
+ * Stegun, 26.2.23.
  */
 GR_HD double
 gr_first_probit(double p)
@@ -397,10 +396,9 @@ gr_first_eta(GrLink link, double mu)
 }
 
 /*
- * The same of a pass that is linear, at beta = 0; see glm.h. A logistic regression's mean is taken for linear in its
- * predictor; another's rows for what they are where the mean is near the response, so that the Newton step is the
- * least-squares fit with which R's glm begins. counts: weight says how many such rows there are, each one trial; see
- * glm.h
+ * Returns a row of a linear pass, at beta = 0; see glm.h. For a logistic regression the mean is linear in the
+ * predictor. For others the row is that of a mean near the response, so that the Newton step is the least-squares fit
+ * with which R's glm begins. counts: weight is a frequency of rows of one trial each; see glm.h.
  */
 GR_HD GrGlmRow
 gr_first_row(GrDistribution distribution, double offset, double y, double weight, bool counts)
@@ -425,7 +423,7 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
  * Observed weights
  */
 
-/* True if a pass OBSERVED can have rows of this distribution */
+/* True if a pass OBSERVED can have rows of this distribution. */
 GR_HD bool
 gr_has_observed(GrDistribution distribution)
 {
@@ -433,8 +431,8 @@ gr_has_observed(GrDistribution distribution)
 }
 
 /*
- * Weighs a row of the negative binomial family at exp(eta) as Newton's method does: by mu theta (y + theta) / (mu +
- * theta)^2 in the place of the expected weight mu theta / (mu + theta). The product of u and v and the deviance stay.
+ * Changes a negative binomial row at exp(eta) to Newton's weight mu theta (y + theta) / (mu + theta)^2, from the
+ * expected weight mu theta / (mu + theta). The product of u and v and the deviance stay.
  */
 GR_HD GrGlmRow
 gr_observed_row(GrDistribution distribution, GrGlmRow row, double eta, double y)
@@ -453,12 +451,12 @@ gr_observed_row(GrDistribution distribution, GrGlmRow row, double eta, double y)
  * Scores and leverages
  */
 
-/* A leverage nearer to 1 than this is 1, but for rounding. */
+/* A leverage nearer to 1 than this counts as 1. */
 #define GR_LEVERAGE_ROUNDING 1e-11
 
 /*
- * u and v of a row by the pass's measure, from those of a step: count: how often it stands; leverage: of all of these.
- * u is NaN where there is none. The deviance stays.
+ * Changes u and v of a row from those of a step to those of measure. count: frequency of the row; leverage: of all
+ * count rows together. u becomes NaN if there is no score. The deviance becomes that of row.
  */
 GR_HD GrGlmRow
 gr_measured_row(GrMeasure measure, GrGlmRow row, double eta, double count, double leverage)

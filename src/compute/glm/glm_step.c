@@ -1,6 +1,4 @@
-/*
- * glm_step.c: a Newton step by itself, from the sums of a pass that were made elsewhere; see glm_fit.h.
- */
+/* glm_step.c: a single Newton step from the sums of a pass; see glm_fit.h. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +15,7 @@ gr_glm_step_nbytes(int nfeatures)
 	return gr_normal_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
 }
 
-/* NaN where it would take a pass of its own */
+/* Returns the null deviance of binary responses from their totals, or NaN for other families. */
 static double
 step_null_deviance(GrDistribution distribution, bool intercept, double nrows, double nones)
 {
@@ -31,7 +29,10 @@ step_null_deviance(GrDistribution distribution, bool intercept, double nrows, do
 				(nrows - nones) * gr_glm_row(distribution, 0, 0, 1).half_deviance);
 }
 
-/* Says how exact the step is. inverse: the Hessian's; hi: its triangle, row first + 1 of which is of the first term */
+/*
+ * Sets the members of step that say how exact the step is. hi: the Hessian's triangle, whose row first + 1 is that of
+ * the first term. Returns false if canceled.
+ */
 static bool
 measure_step(GrGlmStep *step, const double *beta, const double *hi, int first, const bool *left_out,
 			 const GrHost *host)
@@ -113,7 +114,7 @@ gr_glm_step_is_last(const GrGlmStep *step, double tol)
 {
 	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * GR_EXACT_TOL);
 
-	/* a linear pass's is no step from anywhere, unless it leads nowhere */
+	/* the step of a linear pass does not start at beta, unless its length is 0 */
 	if (step->linear)
 		return step->decrement == 0;
 	return step->decrement <= fmax(longest * step->unit, 2 * step->rounding) && !step->lacks_digits;

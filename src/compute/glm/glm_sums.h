@@ -1,6 +1,4 @@
-/*
- * glm_sums.h: what the files of passes on the CPU share, glm.c and glm_exact.c.
- */
+/* glm_sums.h: helpers shared by the CPU passes in glm.c and glm_exact.c. */
 #ifndef GPUREG_GLM_SUMS_H
 #define GPUREG_GLM_SUMS_H
 
@@ -8,7 +6,7 @@
 
 #define GR_MAX_LANES 8
 
-/* hi + lo += term */
+/* Adds term to the sum hi + lo. */
 static inline void
 gr_add_to_sum(double *hi, double *lo, GrDD term)
 {

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Work for gr_poll() of a term */
+/* Cost of a term for gr_poll(). */
 #define TERM_WORK 20
 
 /*
@@ -23,7 +23,7 @@ is_of_column(const GrDesignPart *part, int column)
 	return part->column == column && (part->kind == GR_PART_NUMBER || gr_part_is_poly(part));
 }
 
-/* The feature that is the number of a column as it is, where no other is made of it; else -1 */
+/* Returns the feature that is the column's number itself, if no other feature depends on the column; else -1. */
 static int
 own_feature(const GrDesign *design, int column)
 {
@@ -46,7 +46,7 @@ own_feature(const GrDesign *design, int column)
 	return found;
 }
 
-/* A term has a part in an effect. */
+/* Notes that a term takes part in an effect. */
 static void
 note_term(const GrMargins *m, GrMarginEffect *effect, int term)
 {
@@ -74,7 +74,7 @@ take_row(GrMarginRow *row, GrMemory memory, int nfeatures)
 	return row->duals != NULL;
 }
 
-/* What the gradients of an effect are summed up in; before: the effect before it, or NULL */
+/* Allocates the gradient sums of an effect. before: the effect before it, or NULL. Returns false if out of memory. */
 static bool
 take_gradients(const GrMargins *m, GrMarginEffect *effect, const GrMarginEffect *before, GrMemory memory)
 {
@@ -130,7 +130,7 @@ expand(const GrMargins *m, int column, const double *values, double offset, GrMa
 		else if (!isnan(b))
 			infinite += b * value.hi;
 	}
-	/* NaN is not 0 */
+	/* an infinite sum or NaN replaces eta */
 	row->eta = infinite != 0 ? gr_dd(infinite) : eta;
 }
 
@@ -150,7 +150,7 @@ add_product(GrDD *sum, GrDD value, double factor)
 		*sum = gr_dd_add(*sum, gr_dd_mul_d(value, factor));
 }
 
-/* Adds factor times the terms' values to sums. */
+/* Adds factor times the values of the terms to sums. */
 static void
 add_terms(const GrMargins *m, GrDD *sums, const GrMarginRow *row, double factor)
 {
@@ -164,7 +164,7 @@ add_terms(const GrMargins *m, GrDD *sums, const GrMarginRow *row, double factor)
 		add_product(&features[row->duals[k].feature], row->duals[k].value, factor);
 }
 
-/* b' dx/dv */
+/* Returns b' dx/dv of a row for the effect. */
 static GrDD
 total_slope(const GrMargins *m, GrMarginEffect *effect, const GrMarginRow *row)
 {
@@ -189,7 +189,9 @@ total_slope(const GrMargins *m, GrMarginEffect *effect, const GrMarginRow *row)
 	return infinite != 0 ? gr_dd(infinite) : sum;
 }
 
-/* A derivative; slope and curvature: the mean's first and second by eta, times the weight */
+/*
+ * Adds the derivative of a row. slope, curvature: the weight times the first and second derivative of the mean by eta.
+ */
 static void
 add_slope(GrMargins *m, GrMarginEffect *effect, double slope, double curvature)
 {
@@ -209,7 +211,7 @@ add_slope(GrMargins *m, GrMarginEffect *effect, double slope, double curvature)
 		add_product(&effect->gradient[(m->intercept ? 1 : 0) + row->duals[k].feature], row->duals[k].slope, slope);
 }
 
-/* The row's features with another value of a column */
+/* Computes the row's features with another value of a column. */
 static void
 change_column(GrMargins *m, int column, GrMarginValue value, double offset, GrMarginRow *row)
 {
@@ -224,7 +226,7 @@ change_column(GrMargins *m, int column, GrMarginValue value, double offset, GrMa
 	*level = own.level;
 }
 
-/* Features that a step changes; both rows have theirs in order. */
+/* Notes the terms that a step changes. Both rows have their features in order. */
 static void
 note_step(const GrMargins *m, GrMarginEffect *effect)
 {
@@ -232,7 +234,7 @@ note_step(const GrMargins *m, GrMarginEffect *effect)
 	int			i = 0;
 	int			j = 0;
 
-	/* in all other rows it is as in those before */
+	/* further rows have the same terms as those before */
 	if (effect->estimable && m->separated == NULL)
 		return;
 	while (i < m->from.n || j < m->to.n)
@@ -247,7 +249,7 @@ note_step(const GrMargins *m, GrMarginEffect *effect)
 	}
 }
 
-/* A difference between two values of a column */
+/* Adds the difference between two values of a column. */
 static void
 add_step(GrMargins *m, GrMarginEffect *effect, double weight, double offset)
 {
@@ -310,7 +312,7 @@ gr_margins_add(GrMargins *m, const double *values, double weight, double offset,
  * The average
  */
 
-/* Of a column that is a feature and in no other */
+/* Returns the average effect of a column that is itself a feature and has no other feature. */
 static double
 average_of_feature(const GrMargins *m, int term, GrDD *gradient)
 {

@@ -1,9 +1,10 @@
 /*
- * margins.h: average marginal effects: what the mean changes by, on the average over rows, with one of the columns that
- * a model's features are made of; and how that depends on each coefficient, for its standard error.
+ * margins.h: average marginal effects: the average change of the mean with a column that a model's features are made
+ * of, and its derivatives by the coefficients, for standard errors. Called first: gr_margins_begin(), by the code
+ * behind gpu_margins.
  *
- * Of a number that is the derivative of the mean, of a category the difference between the means of the row with one
- * level and with the first. Sums over rows are in double-double.
+ * The effect of a number is the derivative of the mean. The effect of a category is the difference between the means of
+ * the row with one level and with the first level. Sums over rows are in double-double.
  */
 #ifndef GPUREG_COMPUTE_MARGINS_H
 #define GPUREG_COMPUTE_MARGINS_H
@@ -18,37 +19,38 @@
 extern "C" {
 #endif
 
-/* What a column is given in place of the row's own value */
+/* A value given to a column in place of the row's own. */
 typedef struct GrMarginValue
 {
 	double		number;
 	int			level;
 } GrMarginValue;
 
-/* An effect; the caller sets the first four, and then all others are 0 */
+/* An effect. The caller sets the first four members and clears the others. */
 typedef struct GrMarginEffect
 {
 	int			column;
-	bool		is_step;		/* else a derivative */
+	bool		is_step;		/* true: a step between two values; false: a derivative */
 	GrMarginValue from;
 	GrMarginValue to;
 
-	int			feature;		/* of a derivative: the only one that the column is in, and which it is; or -1 */
-	bool		estimable;		/* a coefficient has a part in it */
-	bool		aliased;		/* one that there isn't would have */
-	bool		separated;		/* one without a finite estimate has */
+	int			feature;		/* derivative: the feature that is the column itself, if no other feature depends on
+								 * the column; else -1 */
+	bool		estimable;		/* a term with a coefficient takes part */
+	bool		aliased;		/* a term without a coefficient (NaN) takes part */
+	bool		separated;		/* a term without a finite estimate takes part */
 	GrDD		sum;
-	double		infinite;		/* what was added to it that isn't finite */
-	GrDD	   *gradient;		/* by the coefficients of all terms; NULL: not wanted */
-	GrDD	   *from_gradient;	/* of a step: what is to be taken from it, for all steps of the column */
+	double		infinite;		/* sum of the contributions that are not finite */
+	GrDD	   *gradient;		/* gradient by the coefficients of all terms; NULL: not wanted */
+	GrDD	   *from_gradient;	/* step: gradient at from, to be subtracted; shared by all steps of a column */
 } GrMarginEffect;
 
-/* A row's features, those that aren't 0 */
+/* The features of a row that are not 0. */
 typedef struct GrMarginRow
 {
 	int			n;
 	GrDual	   *duals;
-	GrDD		eta;			/* the linear predictor; one that isn't finite has no lower half */
+	GrDD		eta;			/* linear predictor; its low half is 0 if it is not finite */
 } GrMarginRow;
 
 typedef struct GrMargins
@@ -57,39 +59,39 @@ typedef struct GrMargins
 	GrLink		link;
 	bool		intercept;		/* the first term is the intercept, the others are features */
 	int			nterms;
-	const double *coef;			/* of the terms; NaN: there is none, which counts as 0 */
-	const bool *separated;		/* terms whose coefficient has no finite estimate; NULL: none */
-	int			neffects;		/* those of a column one after the other */
+	const double *coef;			/* nterms coefficients; NaN counts as 0 */
+	const bool *separated;		/* nterms: terms whose coefficient has no finite estimate; NULL: none */
+	int			neffects;		/* effects of the same column follow each other */
 	GrMarginEffect *effects;
 	bool		want_gradients;
 
-	/* of gr_margins_begin() */
+	/* set by gr_margins_begin() */
 	double	   *values;
 	GrMarginRow row;
 	GrMarginRow from;
 	GrMarginRow to;
-	int			from_column;	/* whose first value from is of; -1: it is of none */
-	GrDD		weight;			/* sum over the rows */
-	GrDD		slope;			/* likewise, of the mean's derivative by the linear predictor */
-	GrDD	   *curvature;		/* of the second one times each term; NULL: not wanted */
+	int			from_column;	/* column whose value `from` is in row `from`; -1: none */
+	GrDD		weight;			/* sum of weights */
+	GrDD		slope;			/* sum of weight times the mean's derivative by the linear predictor */
+	GrDD	   *curvature;		/* sum of weight times the mean's second derivative times each term; NULL: not wanted */
 } GrMargins;
 
 /*
- * Ready for rows; false if there is no memory. The design and the terms go together. What is allocated grows with the
- * number of terms and, where gradients are wanted, with that times the number of effects.
+ * Prepares margins for rows. Returns false if out of memory. The design and the terms must match. Memory grows with the
+ * number of terms and, with gradients, with the number of terms times the number of effects.
  */
 extern bool gr_margins_begin(GrMargins *margins, GrMemory memory);
 
 /*
- * Adds a row: values as for gr_design_expand(); weight: above 0; offset: a part of the linear predictor. False if the
- * host asked to stop, and then the sums are of no use.
+ * Adds a row. values: as for gr_design_expand(); weight: > 0; offset: a part of the linear predictor. Returns false if
+ * the host asked to stop; the sums are then unusable.
  */
 extern bool gr_margins_add(GrMargins *margins, const double *values, double weight, double offset, GrPoll *poll);
 
 /*
- * The average of an effect over the rows that were added, one at least. gradient: room for all terms, or NULL; of terms
- * without a coefficient or a finite estimate it is of no use. What arithmetic gives where a coefficient is infinite,
- * and NaN where none of the coefficients is there that have a part in the effect.
+ * Returns the average of an effect over the rows added, at least one. gradient: room for all terms, or NULL; entries of
+ * terms without a coefficient or a finite estimate are meaningless. An infinite coefficient gives the result of its
+ * arithmetic. Returns NaN if no term that takes part has a coefficient.
  */
 extern double gr_margins_average(const GrMargins *margins, int effect, GrDD *gradient);
 

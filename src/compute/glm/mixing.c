@@ -1,9 +1,9 @@
 /*
  * mixing.c: Anderson's mixing of Fisher's steps; see mixing.h.
  *
- * Of the last steps d at their thetas, pairs of differences are kept: what theta changed by, and what d did. They are
- * made orthogonal in d, in the terms' scales; whatever linear combination of pairs comes of that is one of thetas and
- * of their steps as well, as far as steps are linear in theta.
+ * Keeps pairs of differences between the last iterations: of theta and of the step d at theta. The pairs are made
+ * orthogonal in d, in the terms' scales. A linear combination of pairs is again a change of theta with its change of d,
+ * as far as steps are linear in theta.
  */
 #include <math.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "compute/glm/glm_row.h"
 #include "compute/glm/mixing.h"
 
-/* Pairs that are kept */
+/* Limit of pairs. */
 #define NPAIRS 5
 
 /* Steps are mixed below this squared length, where they are nearly linear in theta. */
 #define LOCAL_DECREMENT 1e-2
 
-/* Where less than this share of a pair's square is left, rounding error may be most of that. */
+/* If less than this share of a pair's square is left, rounding error may dominate it. */
 #define NEGLIGIBLE 1e-4
 
 /* A mixed step is no longer than this many plain ones. */
@@ -43,7 +43,7 @@ gr_mixing_break(GrGlmState *state)
 	state->mixed_apart = true;
 }
 
-/* A pair's difference of theta, which that of the steps follows; which: 0 is the latest */
+/* Returns a pair: the difference of theta, followed by that of the step. which: 0 is the latest. */
 static double *
 pair_of(const GrGlmState *state, int which)
 {
@@ -52,7 +52,7 @@ pair_of(const GrGlmState *state, int which)
 	return state->history + 2 * (size_t) ((latest - which) % NPAIRS) * (size_t) state->nfull;
 }
 
-/* In squares of the terms' scales */
+/* Returns the inner product of a and b in the terms' scales. */
 static double
 product(const GrGlmState *state, const double *a, const double *b)
 {
@@ -63,7 +63,7 @@ product(const GrGlmState *state, const double *a, const double *b)
 	return sum;
 }
 
-/* Notes theta and the step there, and how they differ from the last ones, where there are any. */
+/* Stores theta and its step, and their differences from the last ones, if any. */
 static void
 note(GrGlmState *state)
 {
@@ -89,7 +89,7 @@ note(GrGlmState *state)
 	memcpy(step, state->delta, n * sizeof(double));
 }
 
-/* Makes a pair's step orthogonal to those of the later ones; false if nothing is left of it. */
+/* Makes the step of a pair orthogonal to those of later pairs. Returns false if nothing is left of the pair. */
 static bool
 make_orthogonal(GrGlmState *state, int which)
 {

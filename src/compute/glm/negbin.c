@@ -14,43 +14,43 @@
 /* A move of theta this short, in standard errors, is the last one. */
 #define LAST_LENGTH 1e-12
 
-/* Shorter moves that don't shrink are rounding error's. */
+/* A move shorter than this that does not shrink is rounding error. */
 #define STALLED_LENGTH 1e-9
 
-/* beta's step is to be shorter than this share of theta's last one before theta moves again. */
+/* Theta moves only when beta's step is shorter than this share of theta's last move. */
 #define BETA_SHARE 0.02
 
-/* After a Newton step whose squared length is this beta is as near its estimate as it gets. */
+/* Squared length of a Newton step after which beta is as near its estimate as possible. */
 #define LAST_DECREMENT 1e-14
 
-/* Before theta moves from where it begins beta's step is to be shorter than this. */
+/* The first move of theta waits until beta's step is shorter than this. */
 #define FIRST_LENGTH 1e-5
 
-/* Longer moves stay between thetas from which the likelihood rises towards each other. */
+/* A longer move stays between thetas at which the likelihood rises towards each other. */
 #define LOCAL_LENGTH 0.1
 
-/* A secant's move is no longer than this many of Newton's. */
+/* Limit of a secant's move, in Newton's moves. */
 #define SECANT_MAX 20.0
 
-/* The longest move of log(theta) */
+/* Limit of a move of log(theta). */
 #define REACH 2.0
 
-/* Theta begins no lower than at this share of the mean count. */
+/* Least first theta, as a share of the mean count. */
 #define LEAST_BEGIN 1e-4
 
-/* Steps before a direction of separation is looked for */
+/* Steps before a direction of separation is looked for. */
 #define ATTEMPT_AFTER 5
 
 /*
- * Thetas that are tried where the likelihood rises up to an infinite theta: the mean count times FARTHEST, that times
- * NEARER, and so on, NTRIALS of them. Of 1,500 random samples of 8 to 59 rows, the likelihoods of 495 rise there; 7 of
- * these have a maximum at a finite theta, from 0.005 to 4 times the mean count.
+ * Thetas that are tried if the likelihood rises up to an infinite theta: the mean count times FARTHEST, then times
+ * NEARER each, NTRIALS of them. In 495 of 1,500 random samples of 8 to 59 rows the likelihood rises there; 7 of these
+ * have a maximum at a finite theta, from 0.005 to 4 times the mean count.
  */
 #define NTRIALS 8
 #define FARTHEST 16.0
 #define NEARER 0.25
 
-/* Beyond this theta the distribution's variance is Poisson's to all digits, for counts that a float8 can tell apart. */
+/* Beyond this theta the variance equals Poisson's to all digits, for counts that float8 can tell apart. */
 #define LARGEST 1e18
 
 void
@@ -71,13 +71,13 @@ gr_negbin_begin(GrGlmFit *fit)
 	state->negbin.follow = state->negbin.moved = 0;
 }
 
-/* True if beta is so near its estimate that theta may move. converged: there is no further step of beta */
+/* True if beta is near enough to its estimate for theta to move. converged: beta has no further step. */
 static bool
 beta_is_near(GrGlmState *state, bool converged)
 {
 	double		longest = BETA_SHARE * fmin(state->negbin.length, 1);
 
-	/* the step is taken before theta is looked at; what it leaves is as its square */
+	/* the step is taken before theta moves, and leaves an error of the square of its length */
 	if (state->observed)
 		return converged || state->decrement <= longest;
 	return converged || sqrt(state->decrement) <= longest;
@@ -90,7 +90,7 @@ gr_negbin_is_next(GrGlmFit *fit, bool converged)
 	GrThetaState *negbin = &state->negbin;
 
 	negbin->beta_ended = converged || (state->observed && state->decrement <= LAST_DECREMENT);
-	/* the first step after a move of theta: its length tells how far beta follows */
+	/* the length of the first step after a move of theta tells how far beta follows */
 	if (state->observed && negbin->moved != 0)
 		negbin->follow = state->decrement / (negbin->moved * negbin->moved);
 	negbin->moved = 0;
@@ -123,7 +123,7 @@ gr_theta_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return ask(fit, GR_PHASE_THETA);
 }
 
-/* The sum with the ones of u, row 1, or of v, the last */
+/* Returns the sum of u (row 1) or of v (the last row). */
 static double
 sum_of(GrGlmFit *fit, int row)
 {
@@ -131,8 +131,8 @@ sum_of(GrGlmFit *fit, int row)
 }
 
 /*
- * After a Poisson regression: where theta is to begin, by the moments: squared Pearson residuals are 1 + mu / theta on
- * the average. Or 0, where the likelihood rises up to here.
+ * Returns the first theta, after a Poisson regression, by moments: squared Pearson residuals are 1 + mu / theta on
+ * average. Returns 0 if the likelihood rises up to an infinite theta.
  */
 static double
 first_theta(GrGlmFit *fit, double score)
@@ -145,21 +145,21 @@ first_theta(GrGlmFit *fit, double score)
 
 	if (!(score < -rounding))
 		return 0;
-	/* or by the score, as if all means were the same */
+	/* without excess: by the score, as if all means were equal */
 	if (!(excess > 0))
 		return totals->ones * mean / (-2 * score * GR_THETA_POISSON);
-	/* a count where hardly any is expected has a residual of any size */
+	/* bounded, as a count where hardly any is expected has a huge residual */
 	return fmax(totals->ones / excess, LEAST_BEGIN * mean);
 }
 
 /*
- * By how much log(theta) is to move: by Newton's method, of 1 / theta where the likelihood is concave in that, or else
- * of the logarithm. score, curvature: theta times its first, theta^2 times its second derivative
+ * Returns the move of log(theta) by Newton's method: in 1 / theta if the likelihood is concave in it, else in
+ * log(theta). score: theta times the first derivative; curvature: theta^2 times the second.
  */
 static double
 newton_move(double score, double curvature)
 {
-	double		growth = score / (curvature + 2 * score);	/* of 1 / theta, relatively */
+	double		growth = score / (curvature + 2 * score);	/* relative growth of 1 / theta */
 	double		move;
 
 	if (curvature + 2 * score < 0 && growth > -0.8)
@@ -172,8 +172,8 @@ newton_move(double score, double curvature)
 }
 
 /*
- * The same where moves are short: by the secant, which has in it how beta follows theta. By how much less the score
- * changes then is bounded.
+ * Returns a short move by the secant, which accounts for how beta follows theta. Returns move if the secant differs too
+ * much.
  */
 static double
 secant_move(const GrThetaState *negbin, double log_theta, double score, double move)
@@ -184,7 +184,7 @@ secant_move(const GrThetaState *negbin, double log_theta, double score, double m
 	return secant > 0 && by_secant / move > 0.5 && by_secant / move < SECANT_MAX ? by_secant : move;
 }
 
-/* A move between the bounds, which are noted where it is long, or by the secant */
+/* Returns a move that stays between the bounds, which it updates if moves are long; a short move is by the secant. */
 static double
 bounded_move(GrThetaState *negbin, double log_theta, double score, double move)
 {
@@ -197,7 +197,7 @@ bounded_move(GrThetaState *negbin, double log_theta, double score, double move)
 	return move;
 }
 
-/* Theta after a move from a finite one; settles it where that was the last. */
+/* Returns theta after a move from a finite one. Settles theta if the move was the last one. */
 static double
 next_theta(GrThetaState *negbin, const GrGlmOptions *options, double score, double curvature)
 {
@@ -208,7 +208,7 @@ next_theta(GrThetaState *negbin, const GrGlmOptions *options, double score, doub
 	double		move;
 
 	negbin->length = length;
-	/* beta that follows takes so much of the curvature */
+	/* the part of the curvature that is lost as beta follows theta */
 	if (curvature + negbin->follow < 0.02 * curvature)
 		curvature += negbin->follow;
 	move = bounded_move(negbin, log(theta), score, newton_move(score, curvature));
@@ -223,8 +223,8 @@ next_theta(GrThetaState *negbin, const GrGlmOptions *options, double score, doub
 }
 
 /*
- * Beta goes on from where it was, with as many steps as at the beginning; what is known of its steps is of before.
- * expects: steps were Newton's, and are of expected weights from now on
+ * Goes on with beta, with as many steps as at the beginning. Forgets the lengths of earlier steps, which were at
+ * another theta. expects: steps were Newton's and have expected weights from now on.
  */
 static bool
 resume(GrGlmFit *fit, bool expects, const GrHost *host, GrError *err)
@@ -248,7 +248,7 @@ resume(GrGlmFit *fit, bool expects, const GrHost *host, GrError *err)
 	return done;
 }
 
-/* Makes theta infinite again, and beta what it was there: that is the estimate. */
+/* Returns theta to infinity and beta to its estimate there. */
 static void
 return_to_limit(GrGlmState *state)
 {
@@ -261,7 +261,7 @@ return_to_limit(GrGlmState *state)
 	state->options.distribution.theta = GR_THETA_POISSON;
 }
 
-/* Sets theta to the next trial's, or to the infinite one if no trial is left. */
+/* Sets theta to the next trial, or to infinity if no trial is left. */
 static void
 try_next(GrGlmState *state)
 {
@@ -275,7 +275,9 @@ try_next(GrGlmState *state)
 		return_to_limit(state);
 }
 
-/* Sets theta after the Poisson regression: where it begins, or to the first trial if the likelihood rises so far. */
+/*
+ * Sets theta after the Poisson regression: the first theta, or the first trial if the likelihood rises up to infinity.
+ */
 static void
 begin(GrGlmFit *fit, double score)
 {
@@ -294,8 +296,8 @@ begin(GrGlmFit *fit, double score)
 }
 
 /*
- * True if there is a maximum at a finite theta: if the likelihood falls from a trial's theta on, or is greater than at
- * the infinite one
+ * True if there is a maximum at a finite theta: the likelihood falls beyond a trial's theta, or exceeds that at
+ * infinity.
  */
 static bool
 trial_leads(GrGlmFit *fit, double score)
@@ -338,10 +340,10 @@ gr_theta_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		*theta = GR_THETA_POISSON;
 	}
 	negbin->nmoves++;
-	/* of two maxima the greater one */
+	/* keep the greater of two maxima */
 	if (negbin->settled && negbin->trial > 0 && (negbin->failed || !(gr_fit_deviance(fit) < negbin->limit)))
 		return_to_limit(state);
-	/* the covariances are of expected weights */
+	/* covariances need expected weights */
 	state->observed &= !negbin->settled;
 	return resume(fit, was_observed && negbin->settled, host, err);
 }

@@ -1,9 +1,10 @@
 /*
- * negbin_row.h: what a row says of theta, the parameter of the negative binomial distribution, by its likelihood; the
- * same on the host and on the device.
+ * negbin_row.h: derivatives of a row's log-likelihood by theta, the parameter of the negative binomial distribution.
+ * Shared by host and device; passes of GR_MEASURE_THETA call gr_theta_row().
  *
- * Where theta is large the distribution is nearly Poisson's, and the terms of the derivatives nearly cancel. So they
- * are written by differences that have a factor of y or of (y - mu)^2, of which each is right to its last digits.
+ * With a large theta the distribution is nearly Poisson's, and the terms of the derivatives nearly cancel. The
+ * derivatives are therefore written with differences that have a factor of y or (y - mu)^2, each right to its last
+ * digits.
  */
 #ifndef GPUREG_NEGBIN_ROW_H
 #define GPUREG_NEGBIN_ROW_H
@@ -11,17 +12,20 @@
 #include "compute/dist/stirling.h"
 #include "compute/glm/glm_row.h"
 
-/* A theta so large that the distribution is Poisson's, in all digits */
+/* A theta so large that the distribution equals Poisson's in all digits. */
 #define GR_THETA_POISSON 1e30
 
-/* psi(theta + y) - psi(theta) - log(1 + y / theta), and its derivative by theta */
+/* psi(theta + y) - psi(theta) - log(1 + y / theta), and its derivative by theta. */
 typedef struct GrDigammaPart
 {
 	double		value;
 	double		slope;
 } GrDigammaPart;
 
-/* For theta >= GR_STIRLING_MIN, by the asymptotic series; p - q, p = 1 / theta, q = 1 / (theta + y), is its factor */
+/*
+ * Returns the part for theta >= GR_STIRLING_MIN by the asymptotic series. All terms have the factor p - q, where p = 1
+ * / theta and q = 1 / (theta + y).
+ */
 GR_HD GrDigammaPart
 gr_digamma_series(double y, double theta)
 {
@@ -48,7 +52,7 @@ gr_digamma_series(double y, double theta)
 	return part;
 }
 
-/* The same of any theta: psi's recurrence leads up to where the series is good. */
+/* Returns the part for any theta: psi's recurrence raises theta to where the series is exact. */
 GR_HD GrDigammaPart
 gr_digamma_part(double y, double theta)
 {
@@ -72,8 +76,8 @@ gr_digamma_part(double y, double theta)
 }
 
 /*
- * Of a row with that linear predictor, in place of what gr_glm_row() gives: u and v are theta and theta^2 times the
- * first and the second derivative of the log-likelihood by theta, and half_deviance is the log-likelihood itself, less.
+ * Returns a row for GR_MEASURE_THETA: u and v are theta and theta^2 times the first and second derivative of the
+ * log-likelihood by theta, half_deviance is minus the log-likelihood.
  */
 GR_HD GrGlmRow
 gr_theta_row(GrDistribution distribution, double eta, double y, double weight)
@@ -91,7 +95,7 @@ gr_theta_row(GrDistribution distribution, double eta, double y, double weight)
 		return row;
 	if (y > 0.0)
 		saturated = gr_waiting_saturated(y, theta, gr_stirling_error(theta));
-	/* log(x / m) - d / m, and its derivative */
+	/* log(x / m) - d / m and its derivative */
 	row.u = weight * theta * (part.value - gr_deviance_part(m, x, -d) / m);
 	row.v = weight * (theta * theta * part.slope + theta / x * d * d * (theta / m) / m);
 	row.half_deviance = weight * (gr_half_deviance(distribution, y, mu) - saturated);
