@@ -456,7 +456,7 @@ gr_observed_row(GrDistribution distribution, GrGlmRow row, double eta, double y)
 
 /*
  * Changes u and v of a row from those of a step to those of measure. count: frequency of the row; leverage: of all
- * count rows together. u becomes NaN if there is no score. The deviance becomes that of row.
+ * count rows together. u becomes NaN if there is no score. half_deviance stays.
  */
 GR_HD GrGlmRow
 gr_measured_row(GrMeasure measure, GrGlmRow row, double eta, double count, double leverage)

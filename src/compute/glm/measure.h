@@ -62,7 +62,7 @@ gr_measure_is_of_edge(GrMeasure measure)
 	return measure >= GR_MEASURE_BARRIER;
 }
 
-/* True for a Newton step with expected weights, coarse or not. */
+/* True for an ordinary Newton step, coarse or not. */
 static inline bool
 gr_measure_is_step(GrMeasure measure)
 {

@@ -1,6 +1,6 @@
 /*
- * newton.c: the phases of a logistic fit that solve Newton steps: the pass at beta = 0, with which every solver begins,
- * the iterations of Newton's method, and the last passes of the other solvers. See glm_fit.h.
+ * newton.c: the phases of a fit that solve Newton steps: the pass at beta = 0, with which every solver begins, the
+ * iterations of Newton's method, and the last passes of the other solvers. See glm_fit.h.
  */
 #include <float.h>
 #include <math.h>
@@ -18,33 +18,34 @@
 #include "compute/glm/response_unit.h"
 #include "compute/glm/terms.h"
 
-/* A last step of GR_EXACT_TOL is as good as none, unless it changes the Hessian relatively by half of this. */
+/* A last step below GR_EXACT_TOL changes the Hessian relatively by less than half of this. */
 #define HESSIAN_TOL 1e-11
 
-/* Longest last step in a fit of a cross-validation over the root of the number of rows: 13 digits of a row's unit */
+/*
+ * Longest last step in a fit of a cross-validation, per square root of the number of rows: 13 digits of a row's unit.
+ */
 #define FOLD_TOL 2e-14
 
-/* Below this squared decrement full steps are safe, and deviances too close to compare. */
+/* Below this squared decrement full steps are safe, and deviances are too close to compare. */
 #define CHECKED_DECREMENT 1e-3
 
-/* Newton steps at the end of another solver */
+/* Limit of Newton steps after another solver. */
 #define POLISHES_MAX 6
 
-/* A step that rounding keeps from being shorter is no longer than this many times what rounding makes of the others. */
+/* Limit of a step that rounding error keeps from shrinking, as a multiple of rounding_of(). */
 #define STALLED_ROUNDINGS 64
 
-/* FAST passes tell steps of predictors in float8: below this many times rounding's they hardly shrink. */
+/* FAST passes compute predictors in float8: steps below this multiple of rounding_of() hardly shrink. */
 #define FAST_ROUNDINGS 1024
 
-/* A deviance is a sum that is rounded by less than this share of the magnitude of its terms. */
+/* Bound of the rounding error of a deviance, as a share of the magnitude of its terms. */
 #define DEVIANCE_NOISE 0x1p-48
 
 #define HALVINGS_MIN_STEP 1e-9
 
 /*
- * With offsets far apart, or far out in a tail of a link, most rows may weigh nothing, and a step be longer by any
- * factor than the way: a step with offsets, or one without a finite deviance, is cut short faster from CUT_STEP on,
- * down to CUTS_MIN_STEP.
+ * With offsets far apart, or in a tail of a link, most rows may weigh nothing, and a step may be too long by any
+ * factor. A step with offsets, or without a finite deviance, is cut by CUT from CUT_STEP on, down to CUTS_MIN_STEP.
  */
 #define CUT_STEP 0x1p-7
 #define CUT 0x1p-8
@@ -52,19 +53,19 @@
 
 #define STRETCH_MAX 1024
 
-/* Rows that weigh more than this on average are to blame for sums out of range, rather than their features. */
+/* Average weight of rows above which weights, not features, are to blame for sums out of range. */
 #define WEIGHT_MAX 1e100
 
 /*
- * After so many passes without a finite deviance the maximum may be at the edge of the link's domain, to which steps
- * come by halves; after so many a fit that has converged may be there. With so many iterations allowed, or more, a fit
- * that hasn't converged may be on its way there.
+ * After EDGE_REFUSALS passes without a finite deviance the maximum may be at the edge of the link's domain, which steps
+ * approach by halves. After EDGE_REFUSALS_CONVERGED of them a converged fit may be there. With EDGE_ITER_MIN iterations
+ * or more allowed, a fit that has not converged may be on its way there.
  */
 #define EDGE_REFUSALS 10
 #define EDGE_REFUSALS_CONVERGED 3
 #define EDGE_ITER_MIN 25
 
-/* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
+/* A coarse pass with a pivot this small leaves less than 12 digits of the standard errors. */
 #define COARSE_PIVOT_MIN 1e-3
 
 /*
@@ -72,8 +73,8 @@
  */
 
 /*
- * After the pass at 0, whose sums left float8's range at a row of features: names in err what made the rows' weights
- * u^2 so large, if these did. There they depend on the response, and the row's own weight, alone.
+ * Names the cause in err if weights u^2 at beta = 0 made the sums of a feature leave float8's range. At 0 the weights
+ * depend only on the response and the row's own weight. Returns false.
  */
 static bool
 blame_weights(GrGlmFit *fit, GrError *err)
@@ -88,7 +89,7 @@ blame_weights(GrGlmFit *fit, GrError *err)
 	return false;
 }
 
-/* The sums' head, and whether there is anything to fit. */
+/* Checks the head of the sums and whether the rows can be fitted. Sets the number of rows and the null model. */
 static bool
 check_rows(GrGlmFit *fit, GrError *err)
 {
@@ -101,7 +102,7 @@ check_rows(GrGlmFit *fit, GrError *err)
 		!(options->firth && err->status == GR_ONE_CLASS))
 		return false;
 	memset(err, 0, sizeof(*err));
-	/* `column` counts the matrix's rows behind the ones: u, u x_1, ... */
+	/* column counts the matrix's rows after that of the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
 	{
 		(void) gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, column + 1), "%s", "");
@@ -121,9 +122,9 @@ check_rows(GrGlmFit *fit, GrError *err)
  */
 
 /*
- * After a pass and its step: how long rounding alone makes steps, in standard errors. A share of it is theta's, rounded
- * to float8, for which a step from there has no fewer right digits; the other that of the rows' terms, which variances
- * inflated by collinearity enlarge.
+ * Returns the length, in standard errors, that rounding alone gives a step. One part comes from theta, rounded to
+ * float8; a step from there has no fewer right digits. The other comes from the rows' terms, enlarged by the inflation
+ * of variances by collinearity.
  */
 static double
 rounding_of(const GrGlmFit *fit)
@@ -137,7 +138,7 @@ rounding_of(const GrGlmFit *fit)
 	return 0x1p-53 * (state->reach / sqrt(state->dispersion) + sqrt(inflation));
 }
 
-/* Asks for the pass at theta_old + step delta. */
+/* Requests the pass at theta_old + step delta. */
 static bool
 try_step(GrGlmFit *fit, GrPassKind kind)
 {
@@ -149,11 +150,10 @@ try_step(GrGlmFit *fit, GrPassKind kind)
 }
 
 /*
- * Need no pass follow a step of this length? It is added to the estimates, but the covariances are those before it. A
- * step changes a row's weight by its (1, x)' delta at most, relatively: length / sqrt(nrows) in a row like the others.
- * So with many rows the step may be longer, up to a thirtieth of what would show in such rows, and as long as the
- * Hessian's change along the step, 2 length bend, is rounding error too, some times as much in other directions
- * included.
+ * True if no pass need follow a step of this length. The step is added to the estimates, and the covariances stay those
+ * before it. A step changes the weight of a row by at most its (1, x)' delta, relatively: length / sqrt(nrows) for a
+ * typical row. With many rows the step may therefore be longer: up to a thirtieth of what would show in such rows, if
+ * the change of the Hessian along the step, 2 length bend, is rounding error too.
  */
 static bool
 is_last(const GrGlmFit *fit, double length, double bend)
@@ -164,8 +164,8 @@ is_last(const GrGlmFit *fit, double length, double bend)
 }
 
 /*
- * Whether the next pass may be the last. Newton's error is squared by each step, so two decrements in a row tell the
- * next one. On a face every pass is exact.
+ * Returns the kind of the next pass: EXACT if it may be the last one. Each Newton step squares the error, so two
+ * decrements predict the next one. On a face every pass is exact.
  */
 static GrPassKind
 next_kind(const GrGlmFit *fit)
@@ -186,8 +186,8 @@ next_kind(const GrGlmFit *fit)
 }
 
 /*
- * How many steps to take at once. Those with expected weights may be short by any factor, far from the estimate; where
- * they hardly shrink, more of them are tried as long as the deviance falls.
+ * Returns the number of steps to take at once. Steps with expected weights may be too short by any factor, far from the
+ * estimate. If they hardly shrink, more of them are tried as long as the deviance falls.
  */
 static double
 stretch(const GrGlmFit *fit)
@@ -200,7 +200,7 @@ stretch(const GrGlmFit *fit)
 	return newton || !state->check || !hardly ? 1 : fmin(2 * state->stretch, STRETCH_MAX);
 }
 
-/* One Newton step beyond theta; or the end, where there is no iteration left. */
+/* Requests the pass after a Newton step from theta, or ends the fit if no iteration is left. */
 bool
 gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -210,7 +210,10 @@ gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	{
 		if (fit->pass.kind == GR_PASS_EXACT && fit->pass.measure != GR_MEASURE_OBSERVED)
 			return gr_fit_end(fit, false, true, host, err);
-		/* the covariances want an exact pass, here: its step is the last one's, and no sign that steps don't shrink */
+		/*
+		 * covariances need an exact pass here; its step repeats the last one, and does not show that steps fail to
+		 * shrink
+		 */
 		state->check = state->observed = false;
 		state->decrement = INFINITY;
 		state->decrement_exact = 0;
@@ -238,7 +241,7 @@ was_too_coarse(GrGlmFit *fit)
 	return near;
 }
 
-/* After an EXACT pass: is this the end? rounding: rounding_of() */
+/* True if the fit has converged, after an EXACT pass. rounding: rounding_of(). */
 static bool
 has_converged(const GrGlmFit *fit, double decrement_exact_before, double rounding)
 {
@@ -246,20 +249,20 @@ has_converged(const GrGlmFit *fit, double decrement_exact_before, double roundin
 	double		length = sqrt(state->decrement);
 	double		bend = fmin(state->bend, state->bend_before);
 
-	/* far out, where all means have a limit, there is no step */
+	/* without weights all means are at their limit, and no step follows */
 	if (!(state->weight_sum > 0))
 		return false;
-	/* a step that leaves the estimates as they are may still change variances that rows of hardly any weight make */
+	/* a step that does not change the estimates may still change variances that rows with tiny weights determine */
 	if (length <= 2 * rounding || (length <= GR_EXACT_TOL && !(length * bend > HESSIAN_TOL)))
 		return true;
 	if (length <= STALLED_ROUNDINGS * rounding && state->decrement > 0.25 * decrement_exact_before)
 		return true;
 	if (length > state->options.tol)
 		return false;
-	/* where rounding error keeps the last step from being shorter, the one before tells more */
+	/* if rounding error keeps the last step long, the bend of the step before tells more */
 	if (is_last(fit, length, bend))
 		return true;
-	/* one more step gives the last digits; but is it wanted, and did the last one gain anything? */
+	/* one more step would give the last digits: only if requested, and if the last step gained anything */
 	return state->options.tol > 1e-10 || state->finishing ||
 		state->decrement > (state->history == NULL ? 0.0625 : 0.25) * decrement_exact_before;
 }
@@ -278,7 +281,7 @@ can_finish(const GrGlmFit *fit)
 		sqrt(state->decrement) <= state->options.tol;
 }
 
-/* Asks for the pass after the last step, which isn't counted, as take_last_step()'s isn't. */
+/* Requests the pass after the last step, which is not counted, like that of take_last_step(). */
 static bool
 finish(GrGlmFit *fit)
 {
@@ -291,7 +294,7 @@ finish(GrGlmFit *fit)
 	return try_step(fit, GR_PASS_EXACT);
 }
 
-/* True if a direction of separation is to be looked for: steps hardly shrink after some, or did not end. */
+/* True if the search for a direction of separation is due: steps hardly shrink, or iterations have run out. */
 static bool
 runs_off(GrGlmFit *fit)
 {
@@ -309,7 +312,7 @@ runs_off(GrGlmFit *fit)
 		state->decrement > 0.1 * state->decrement_before;
 }
 
-/* The last step counts in full, beyond theta's own digits. */
+/* Adds the last step in full, with the low halves in theta_lo. */
 static void
 take_last_step(GrGlmFit *fit)
 {
@@ -324,7 +327,7 @@ take_last_step(GrGlmFit *fit)
 	}
 }
 
-/* The end, by has_converged() */
+/* Ends a fit for which has_converged() is true. */
 static bool
 end_converged(GrGlmFit *fit, double rounding, const GrHost *host, GrError *err)
 {
@@ -346,7 +349,7 @@ is_finite_pass(const GrGlmFit *fit, double deviance)
 	return isfinite(deviance) && rest == 0;
 }
 
-/* True if the deviance is worse than before by more than rounding, where that is looked at. */
+/* True if deviances are checked and this one is worse than before by more than rounding error. */
 static bool
 is_worse(const GrGlmState *state, double deviance)
 {
@@ -355,7 +358,7 @@ is_worse(const GrGlmState *state, double deviance)
 	return state->check && !(deviance - (isfinite(noise) ? noise : 0) <= state->deviance_old);
 }
 
-/* Ends the fit at theta_old, from where no step leads to a finite deviance: asks for the sums there. */
+/* Requests the sums at theta_old, to end the fit there, as no step leads to a finite deviance. */
 static bool
 turn_back(GrGlmFit *fit)
 {
@@ -367,8 +370,8 @@ turn_back(GrGlmFit *fit)
 }
 
 /*
- * True if the step after this one would be rounding error, for a fit of a cross-validation. A standard error of the
- * estimates is that of a row, some unit, over the root of the number of rows.
+ * True if the next step would be rounding error, for a fit of a cross-validation. A standard error of the estimates is
+ * that of a single row over the square root of the number of rows.
  */
 static bool
 is_near_enough(const GrGlmFit *fit)
@@ -378,9 +381,9 @@ is_near_enough(const GrGlmFit *fit)
 }
 
 /*
- * True if the fit goes on at the edge of the link's domain: its steps were refused, rows near the edge weigh more than
- * all others, or expected weights lead there by too many steps. A fit that has converged looks there once in any case.
- * A row whose mean is 0 without a pull to it may be on either side of the edge by rounding.
+ * True if the fit goes on at the edge of the link's domain: steps were refused, rows near the edge outweigh all others,
+ * or expected weights lead there by too many steps. A converged fit looks there once in any case. A row whose mean is 0
+ * and that does not pull may be on either side of the edge by rounding.
  */
 static bool
 is_near_edge(const GrGlmFit *fit, bool converged)
@@ -426,8 +429,8 @@ go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError 
 }
 
 /*
- * True if the fit, which can take no further step, looks once more for a direction of separation, along the last step.
- * Until then a direction may have been put off, for later steps to give one with wider margins.
+ * True if the fit, which can take no further step, searches once more for a direction of separation, along the last
+ * step. The search may have put off a direction earlier, to wait for wider margins.
  */
 static bool
 looks_once_more(GrGlmFit *fit)
@@ -503,7 +506,7 @@ gr_iterate_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		return end_unsolved(fit, host, err);
 	if (state->unproven && !gr_start_holds(fit))
 		return gr_start_drop(fit);
-	/* the end takes a finer one */
+	/* the last pass has to be finer */
 	if (was_too_coarse(fit))
 		state->kind = GR_PASS_FAST;
 	if (fit->iterations == 1 && gr_fit_is_solved_at_zero(&state->options))
@@ -528,9 +531,9 @@ gr_iterate_take(GrGlmFit *fit, const GrHost *host, GrError *err)
  */
 
 /*
- * The first step of other fits than logistic ones leads from the model with the intercept alone to the least-squares
- * fit, which may give predictors without a mean: those between the two have one, from somewhere on. A least-squares fit
- * whose deviance is more than twice the null deviance, where that is known, is cut short, too.
+ * Sets the first step of fits other than logistic ones. The step leads from the model with only an intercept to the
+ * least-squares fit. Predictors of the latter may lack a mean, but those between the two have one from somewhere on. A
+ * least-squares fit whose deviance exceeds twice the null deviance, if known, is cut short too.
  */
 static void
 begin_at_null(GrGlmFit *fit)
@@ -547,10 +550,9 @@ begin_at_null(GrGlmFit *fit)
 }
 
 /*
- * True if the step from 0 is the estimate, and its pass gives all that covariances need. The pass of scores, or the
- * clusters' sums, give the deviance then. Three cases need another pass: rows with weights, each of whose products was
- * rounded; columns far from 0, whose scores are taken about their shifts; and terms that are moved, whose estimates
- * have more digits than theta.
+ * True if the step from 0 is the estimate and its pass suffices for covariances. The pass of scores, or the clusters'
+ * sums, then give the deviance. Three cases need another pass: weighted rows, whose products were rounded; columns far
+ * from 0, whose scores are taken about their shifts; and moved terms, whose estimates have more digits than theta.
  */
 static bool
 wants_no_pass(const GrGlmFit *fit)
@@ -633,8 +635,8 @@ gr_change_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * A solver without a Hessian has come near: Newton steps from there, most often one, give the last digits, and tell
- * whether it has converged. Where so many digits aren't wanted, or max_iter came before, that is left.
+ * Adds Newton steps after a solver without a Hessian, usually one. They give the last digits and tell whether the fit
+ * has converged. Keeps the solver's result if fewer digits are requested or max_iter was reached.
  */
 static bool
 polished(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -674,9 +676,9 @@ polished(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * A bound of the error of the linear predictors that a GRADIENT pass computes in float8, where Hessians aren't formed.
- * A term of a row is at most the root of its sum of squares, which the scale tells. Infinite with prior weights, as the
- * scale is of weighted rows
+ * Returns a bound of the error of linear predictors that a GRADIENT pass computes in float8, without Hessians. A term
+ * of a row is at most the root of its sum of squares, the scale. Returns infinity with prior weights, as scales are
+ * those of weighted rows.
  */
 static double
 predictor_rounding(const GrGlmFit *fit)
@@ -692,8 +694,8 @@ predictor_rounding(const GrGlmFit *fit)
 }
 
 /*
- * The last pass of the solvers that form no Hessian on their way. Without one there is no null space to be had, and
- * only complete separation is told; eta is in float8 then, so the margins must be more than its rounding error.
+ * Takes the last pass of a solver that forms no Hessian. Without a Hessian there is no null space, and only complete
+ * separation is reported. As eta is in float8, the margins must exceed its rounding error.
  */
 bool
 gr_last_take(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -702,7 +704,7 @@ gr_last_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 
 	if (!state->dense)
 	{
-		/* an offset may bring all rows to their right side, whatever beta does */
+		/* an offset may put all rows on their right side for any beta */
 		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > fmax(1e-6, predictor_rounding(fit)) &&
 			state->options.l2 == 0 && !state->options.shape.offset;
 
@@ -712,7 +714,7 @@ gr_last_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	}
 	if (state->options.l2 == 0 && !state->final_attempt)
 	{
-		/* all rows on their right side; or, by a Newton step, a way on that is longer than a converged fit has */
+		/* search if all rows are on their right side, or if a Newton step is longer than a converged fit allows */
 		bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
 
 		memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));

@@ -1,6 +1,4 @@
-/*
- * newton_step.c: the Newton step that the sums of a pass give; see newton_step.h.
- */
+/* newton_step.c: solves the Newton step from the sums of a pass; see newton_step.h. */
 #include "compute/glm/newton_step.h"
 
 #include <math.h>
@@ -9,16 +7,16 @@
 #include "compute/base/dd.h"
 #include "compute/glm/response_unit.h"
 
-/* Eight digits of an estimate are not sure where it is off by more than this share of itself. */
+/* An estimate lacks eight digits if it is off by more than this share of itself. */
 #define DIGITS_LOST 1e-9
 
-/* A variance that is more than this many times the one without other terms costs two digits and more. */
+/* A variance inflated by other terms by more than this factor costs more than two digits. */
 #define INFLATED 1e4
 
-/* With a pivot this small the Hessian is summed in double-double: in float8 hardly a digit of the step is right. */
+/* With a pivot this small the Hessian needs double-double; in float8 hardly a digit of the step is right. */
 #define STIFF_PIVOT 1e-9
 
-/* Rounding to float8 changes predictors by 2^-53 of themselves, or some times that. */
+/* Relative rounding error of predictors: a small multiple of 2^-53. */
 #define ROUNDING 0x1p-43
 
 static void
@@ -40,7 +38,7 @@ gr_newton_add_penalty(GrDDVector triangle, int first_row, int last_row, double l
 	}
 }
 
-/* FAST's sums as a triangle of the terms, the gradient as its last row; false if canceled */
+/* Loads FAST's sums as a triangle of the terms, with the gradient as its last row. Returns false if canceled. */
 static bool
 load_fast(GrGlmFit *fit, GrDDVector to, const GrHost *host)
 {
@@ -65,7 +63,7 @@ load_fast(GrGlmFit *fit, GrDDVector to, const GrHost *host)
 	return true;
 }
 
-/* True if the deviance over its degrees of freedom estimates a dispersion: not that of classes, one trial each. */
+/* True if the deviance over its degrees of freedom estimates a dispersion. False for classes with one trial each. */
 static bool
 has_estimate(const GrGlmOptions *options)
 {
@@ -74,11 +72,10 @@ has_estimate(const GrGlmOptions *options)
 }
 
 /*
- * The dispersion by which steps are measured, from the sums of a pass: a step's squared decrement over it is squared
- * standard errors. The gaussian and the gamma family's is estimated, and NAN after a linear pass, which has no
- * deviance. Others have a known one, which is 1 but for the unit; if rows vary less than that, as weights far below 1
- * make them and a quasi family may have it, the estimate counts. reach: sum of |theta_j| sqrt(H_jj); an estimate is no
- * smaller than what rounding to float8 makes of predictors that large.
+ * Returns the dispersion by which steps are measured: the squared decrement over it is in squared standard errors. For
+ * the gaussian and gamma families it is estimated, and NaN after a linear pass. For the others it is 1, or the estimate
+ * if that is smaller, as with weights far below 1 in a quasi family. reach: sum of |theta_j| sqrt(H_jj); the estimate
+ * is at least the rounding error of predictors of that size.
  */
 static double
 dispersion_of(const GrGlmFit *fit, double reach)
@@ -97,7 +94,9 @@ dispersion_of(const GrGlmFit *fit, double reach)
 	return fit->pass.linear || !has_estimate(options) ? 1 : fmin(estimated, 1);
 }
 
-/* Notes what the pass's sums say about the lengths of steps. hi: H's triangle; first_row: its row of the first term */
+/*
+ * Sets the state's measures of step lengths from the pass's sums. hi: triangle of H; first_row: row of the first term.
+ */
 static void
 note_lengths(GrGlmFit *fit, const double *hi, int first_row)
 {
@@ -109,7 +108,7 @@ note_lengths(GrGlmFit *fit, const double *hi, int first_row)
 	for (int k = 0; k < fit->nterms; k++)
 		state->reach += fabs(state->theta[k + state->first]) * sqrt(hi[gr_at(first_row + k, first_row + k)]);
 	state->reach += state->typical_eta * sqrt(state->weight_sum);
-	/* sums of edge.c's measures are no residuals: its steps are judged in the deviance's own unit */
+	/* sums for edge.c are not residuals: steps are measured in the deviance's own unit */
 	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) ? 1 : dispersion_of(fit, state->reach);
 }
 
@@ -145,14 +144,15 @@ gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *ho
 		state->delta[k + state->first] = state->solution[k];
 		state->stiff |= state->pivot[k] < STIFF_PIVOT;
 	}
-	/* how far on the first least-squares fit goes isn't known in standard errors, unless it is the last one */
+	/* the length of the first least-squares step is unknown in standard errors, unless it is the last step */
 	state->decrement = isnan(state->dispersion) ? INFINITY : solved.decrement / state->dispersion;
 	return true;
 }
 
 /*
- * The length of the predictors that the estimate gives, each row's times the root of its weight, and that of what they
- * differ by from their mean. Where terms cancel, rounding may leave less of a sum than there is.
+ * Computes the length of the estimate's predictors, each weighted by the square root of its weight, and the length
+ * about their mean. Cancellation may leave less than the rounding error; the length is at least that. Returns false if
+ * canceled.
  */
 static bool
 predictor_length(const GrEstimate *estimate, double *length, double *spread, GrPoll *poll)
@@ -182,7 +182,7 @@ predictor_length(const GrEstimate *estimate, double *length, double *spread, GrP
 	return true;
 }
 
-/* True if a change of the link's predictor by 1 means the same whatever the response's unit is. */
+/* True if a change of the predictor by 1 means the same in any unit of the response. */
 static bool
 is_unitless(GrLink link)
 {
@@ -218,8 +218,8 @@ gr_count_digits(const GrEstimate *estimate, GrDigits *digits, const GrHost *host
 				continue;
 			}
 			/*
-			 * An effect that is small against others is 0 to all digits, and so is one of 1e-16 on an odds ratio or
-			 * on a mean's logarithm.
+			 * An effect that is small compared with the others counts as 0 to all digits. So does an effect of 1e-16 on
+			 * an odds ratio or on the logarithm of a mean.
 			 */
 			if (!inflated)
 				size = fmax(size, fmax(spread, is_unitless(estimate->link) ? sqrt(estimate->weight_sum) : 0) /

@@ -1,56 +1,56 @@
 /*
- * newton_step.h: the Newton step that the sums of a pass give.
+ * newton_step.h: solves Newton steps from the sums of a pass, and counts the digits of an estimate. Called first by
+ * newton.c after the pass at 0.
  */
 #ifndef GPUREG_NEWTON_STEP_H
 #define GPUREG_NEWTON_STEP_H
 
 #include "compute/glm/fit.h"
 
-/* A last step this short, in standard errors, is as good as none: estimates are right to their last digits. */
+/* Length of a negligible last step, in standard errors: estimates are right to their last digits. */
 #define GR_EXACT_TOL 1e-13
 
 /*
- * The step into delta, and its squared decrement into the state, from an EXACT or a FAST pass; the penalty is added to
- * the sums. Marks in aliased the terms whose pivots are at most the tolerance; those that are marked before take no
- * part.
+ * Solves the step from an EXACT or FAST pass into state->delta, and its squared decrement into state->decrement. Adds
+ * the penalty to the sums. aliased: terms set on entry are left out; terms whose pivots are at most tolerance are
+ * added. Returns false on an error.
  */
 extern bool gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err);
 
-/* An estimate and the Hessian there, of which digits are counted. Arrays are of terms. */
+/* An estimate whose digits are counted, and the Hessian there. Arrays have nterms entries. */
 typedef struct GrEstimate
 {
 	int			nterms;
-	const double *hessian;		/* a packed triangle, row and column first_row of which are of the first term */
+	const double *hessian;		/* packed triangle, whose row and column first_row are those of the first term */
 	int			first_row;
 	const double *inverse;		/* nterms x nterms: the inverse of the Hessian */
 	const double *coef;
 	const bool *left_out;		/* terms without a coefficient */
-	double		dispersion;		/* by which the inverse is multiplied for variances */
-	double		weight_sum;		/* of the rows' weights */
+	double		dispersion;		/* factor from the inverse to variances */
+	double		weight_sum;		/* sum of the rows' weights */
 	bool		intercept;		/* the first term is the intercept */
-	double		offset_eta;		/* a predictor's magnitude where offsets are part of it; else 0 */
+	double		offset_eta;		/* magnitude of a predictor if there are offsets; else 0 */
 	GrLink		link;
 } GrEstimate;
 
 typedef enum GrDigits
 {
 	GR_DIGITS_ENOUGH,
-	GR_DIGITS_COLLINEAR,		/* fewer than eight of a term whose variance others inflate */
-	GR_DIGITS_FEW				/* fewer than eight of another: predictors are huge against what changes them */
+	GR_DIGITS_COLLINEAR,		/* fewer than eight digits of a term whose variance others inflate */
+	GR_DIGITS_FEW				/* fewer than eight digits of another term, as predictors are huge */
 } GrDigits;
 
 /*
- * Counts the digits that rounding leaves of an estimate. A row's predictor and its residual are rounded to float8. The
- * gradient is then off by as much as if predictors were changed by 2^-53 of themselves, and the estimates are off by
- * the least-squares fit to that change. The error is compared with the estimate or its standard error, whichever is
- * larger, and not with the standard error alone: an estimate of a billion standard errors lacks no digits. False if the
- * host asked to stop.
+ * Counts the digits that rounding leaves of an estimate. Predictors and residuals of rows are rounded to float8. The
+ * gradient is then off as if predictors changed by 2^-53 of themselves, and the estimates by the least-squares fit to
+ * that change. The error is compared with the larger of the estimate and its standard error: an estimate of a billion
+ * standard errors lacks no digits. Returns false if the host asked to stop.
  */
 extern bool gr_count_digits(const GrEstimate *estimate, GrDigits *digits, const GrHost *host);
 
 /*
- * The penalty's part of a triangle whose row first_row is of full term 0: l2 on the diagonal, -l2 b in the last row.
- * theta: nfull; NaN for a term that has no coefficient
+ * Adds the penalty to a triangle whose row first_row is that of full term 0: l2 to the diagonal, -l2 b to the last row.
+ * theta: nfull entries; NaN for a term without a coefficient.
  */
 extern void gr_newton_add_penalty(GrDDVector triangle, int first_row, int last_row, double l2, const double *theta,
 								  int nfull);

@@ -1,6 +1,6 @@
 /*
- * null.c: the null deviance, where no formula has it: with offsets, or shares of trials, the model with the intercept
- * alone is fitted by Newton's method, in passes that form no Hessian; without an intercept one pass tells it.
+ * null.c: the null deviance. If no formula gives it (offsets, or shares of trials), the model with only an intercept is
+ * fitted by Newton's method, in passes that form no Hessian. Without an intercept one pass suffices.
  */
 #include <math.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include "compute/glm/phases.h"
 #include "compute/glm/response_unit.h"
 
-/* A step from here on lowers the deviance by less than this share of it: by half the square of its length. */
+/* A step ends the search if half the square of its length lowers the deviance by less than this share. */
 #define LOWERS 1e-17
 
-/* The longest step where the minimum isn't between two intercepts yet; each further one may be twice as long. */
+/* Longest step before the minimum is between two intercepts. The limit doubles with each such step. */
 #define FIRST_REACH 8.0
 
 #define PASSES_MAX 200
 
-/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
+/* Returns the sum of squares left by a linear regression without features, from the pass at 0. */
 static double
 total_squares(GrGlmFit *fit)
 {
@@ -37,7 +37,7 @@ total_squares(GrGlmFit *fit)
 	return fmax(gr_dd_to_double(squares), 0);
 }
 
-/* Notes how large predictors are that offsets are part of, and how large the terms of a deviance. */
+/* Sets the state's magnitudes of predictors with offsets, and of the terms of a deviance. */
 static void
 note_magnitudes(GrGlmFit *fit, double sum, double mean)
 {
@@ -47,7 +47,7 @@ note_magnitudes(GrGlmFit *fit, double sum, double mean)
 
 	eta = isfinite(eta) ? eta : 0;
 	state->typical_eta = state->options.shape.offset ? eta : 0;
-	/* FAST takes a Poisson regression's for mu - y eta, and the responses' part by itself */
+	/* FAST sums a Poisson loss as mu - y eta, and the part of the responses separately */
 	state->deviance_terms = distribution.family == GR_POISSON && isfinite(sum) ? 2 * sum * (1 + eta) : 0;
 }
 
@@ -70,11 +70,11 @@ gr_null_choose(GrGlmFit *fit)
 		state->null_intercept = log(ones / (weights - ones));
 	else
 		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
-	/* the sum of large responses may be infinite; another intercept is as good to begin with */
+	/* the sum of large responses may be infinite; any other intercept will do to begin with */
 	if (!binary && !isfinite(state->null_intercept))
 		state->null_intercept = gr_first_eta(options->distribution.link, 1);
 	note_magnitudes(fit, ones, ones / weights);
-	/* responses of one class, which Firth's penalty allows: whatever the offsets are */
+	/* with Firth's penalty responses may be of one class; the null deviance is then 0 for any offsets */
 	if (options->firth && options->intercept && (ones == 0 || ones == weights))
 		fit->null_deviance = 0;
 	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
@@ -116,8 +116,8 @@ gr_null_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * The next intercept, by Newton's method as long as that stays between those on either side of the minimum: where
- * offsets lie far apart, a step may be longer by any factor than the way.
+ * Moves the intercept by a Newton step, or by bisection if the step leaves the bracket. With offsets far apart, a step
+ * may be too long by any factor.
  */
 static void
 move(GrGlmState *state, double gradient, double step)
@@ -153,7 +153,7 @@ gr_null_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	if (!there && state->null_npasses < PASSES_MAX)
 	{
 		move(state, gradient, step);
-		/* nor where the two sides have met */
+		/* the search also ends when the bracket has closed */
 		if (state->null_intercept != before)
 			return ask(fit);
 		there = true;

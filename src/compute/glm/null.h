@@ -1,5 +1,6 @@
 /*
- * null.h: the null deviance, that of the model with the intercept alone.
+ * null.h: the null deviance, that of the model with only an intercept. newton.c calls gr_null_choose() after the pass
+ * at 0.
  */
 #ifndef GPUREG_NULL_H
 #define GPUREG_NULL_H
@@ -7,8 +8,8 @@
 #include "compute/glm/fit.h"
 
 /*
- * After the pass at 0: sets the null deviance, or NaN where that takes passes, and the intercept that those begin with.
- * Notes how large predictors and the terms of a deviance are.
+ * Sets fit->null_deviance, or NaN if it needs passes, and the intercept with which those begin. Sets the magnitudes of
+ * predictors and of the terms of a deviance.
  */
 extern void gr_null_choose(GrGlmFit *fit);
 

@@ -1,6 +1,4 @@
-/*
- * phases.c: the phases of a logistic fit in one table, and its beginning; see fit.h.
- */
+/* phases.c: the table of a fit's phases, and how a fit begins; see fit.h. */
 #include "compute/glm/phases.h"
 
 #include <string.h>
@@ -126,7 +124,7 @@ gr_glm_nbytes(const GrGlmOptions *options)
 	return arena.used;
 }
 
-/* May passes be coarse? Not where all digits of the first one's matrix count, as in a linear regression's. */
+/* True if passes may be coarse. A linear regression needs all digits of its first matrix. */
 static bool
 begins_coarse(const GrGlmOptions *options)
 {

@@ -1,6 +1,6 @@
 /*
- * phases.h: the functions in the table of phases. A further phase has a name in fit.h, its functions here, and a row of
- * the table in phases.c; the phase before it goes there by gr_fit_enter().
+ * phases.h: the functions in the table of phases. To add a phase, name it in fit.h, declare its functions here, and add
+ * a row to the table in phases.c. The phase before it enters it with gr_fit_enter().
  */
 #ifndef GPUREG_PHASES_H
 #define GPUREG_PHASES_H
@@ -18,23 +18,23 @@ extern GrPhaseFunction gr_edge_enter, gr_edge_take;	/* edge.c */
 extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
 extern GrPhaseFunction gr_done_enter;	/* response_unit.c */
 
-/* negbin.c: what a fit begins with */
+/* negbin.c: sets the initial theta of a fit. */
 extern void gr_negbin_begin(GrGlmFit *fit);
 
-/* start.c: asks for the pass at a start that is to be the first one, if there is such a start. */
+/* start.c: requests the pass at options.start if the fit can begin with it. Returns false if it cannot. */
 extern bool gr_start_begin(GrGlmFit *fit);
 
 /*
- * start.c: may a fit without a pass at 0 go on from the sums that it has, of which a step has been solved? If not, it
- * is to begin anew: forgets the start, and asks for the pass at 0.
+ * start.c: for a fit without a pass at 0. gr_start_holds() is true if the fit may go on from its sums and solved step.
+ * gr_start_drop() forgets the start and requests the pass at 0.
  */
 extern bool gr_start_holds(const GrGlmFit *fit);
 extern bool gr_start_drop(GrGlmFit *fit);
 
-/* edge.c: float8 of state->edge_null; 0 where no fit with such options comes to an edge */
+/* edge.c: returns the float8 of state->edge_null; 0 if a fit with these options has no edge. */
 extern size_t gr_edge_ndoubles(const GrGlmOptions *options);
 
-/* descent.c: bytes of state->memory */
+/* descent.c: returns the bytes of state->memory. */
 extern size_t gr_descent_nbytes(const GrGlmOptions *options);
 
 #endif							/* GPUREG_PHASES_H */

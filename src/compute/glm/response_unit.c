@@ -1,6 +1,4 @@
-/*
- * response_unit.c: the unit of the response in which a fit computes; see response_unit.h.
- */
+/* response_unit.c: chooses the unit of the response in which a fit computes; see response_unit.h. */
 #include "compute/glm/response_unit.h"
 
 #include <float.h>
@@ -11,19 +9,19 @@
 #include "compute/glm/phases.h"
 #include "compute/linear/variance.h"
 
-/* A unit is chosen no more often than this: from sums that over- or underflow little is known. */
+/* Limit of choices of a unit: sums that over- or underflow tell little. */
 #define CHOICES_MAX 3
 
-/* The exponent that is tried where sums in the present unit say nothing about responses but that they are far off */
+/* Exponent that is tried if sums only tell that responses are far off. */
 #define FAR_EXPONENT 600
 
-/* log2 of a sum of finite responses that is infinite */
+/* log2 that stands for an infinite sum of finite responses. */
 #define LARGEST_EXPONENT 1010
 
-/* Below this a sum of squares has lost its digits in double-double; see ols.c. */
+/* A smaller sum of squares has lost digits in double-double; see ols.c. */
 #define LEAST_SQUARES 2.9e-275
 
-/* Two units that differ by fewer powers of two are as good as one another. */
+/* Units that differ by at most this many powers of two are equally good. */
 #define NEAR_EXPONENT 8
 
 /* log(2) */
@@ -40,10 +38,9 @@ has_unit(const GrGlmState *state)
 }
 
 /*
- * True if the response's own unit is as good as any, exponent being log2 of responses. Sums hold squares of gaussian
- * and of gamma responses, or of what they are inverse to, and fourth powers with gaussian/inverse. The first
- * least-squares fit of a gaussian family takes a response that is no mean for one of mean 1, and that of counts a mean
- * of 0.1 more.
+ * True if the response's own unit is good enough. exponent: log2 of responses. Sums hold squares of gaussian and gamma
+ * responses or of their inverses, and fourth powers with gaussian/inverse. The first least-squares fit of the gaussian
+ * family replaces a response that is no mean by a mean of 1 (has_strangers), and that of counts adds 0.1.
  */
 static bool
 is_own_unit(GrDistribution distribution, int exponent, bool has_strangers)
@@ -55,7 +52,7 @@ is_own_unit(GrDistribution distribution, int exponent, bool has_strangers)
 	return exponent <= 64 && exponent >= (distribution.family == GR_POISSON ? -20 : -64);
 }
 
-/* The |log2| of responses beyond which sums leave float8's range, where the fit has no other unit */
+/* Returns the |log2| of responses beyond which sums leave float8's range in a fit without another unit. */
 static int
 widest_exponent(GrDistribution distribution)
 {
@@ -65,8 +62,8 @@ widest_exponent(GrDistribution distribution)
 }
 
 /*
- * log2 of what responses are like, in their own unit; false if the sums don't tell. A linear regression's sum of
- * squares tells that whatever their signs are; with other links means have one sign.
+ * Computes the log2 of typical responses in their own unit. Returns false if the sums do not tell. For a linear
+ * regression the sum of squares tells, whatever the signs; with other links means have one sign.
  */
 static bool
 response_exponent(GrGlmFit *fit, int *exponent)
@@ -84,7 +81,7 @@ response_exponent(GrGlmFit *fit, int *exponent)
 			*exponent = ilogb(sqrt(square)) - distribution.exponent;
 			return true;
 		}
-		/* responses of both signs; where all are 0, the sum of squares is 0 in another unit, too, which ends this */
+		/* responses of both signs; if all are 0, the sum of squares is 0 in the next unit too, which ends the search */
 		if (mean == 0 && has_unit(state) && (state->nunits == 0 || !isfinite(square)))
 		{
 			*exponent = isfinite(square) ? -FAR_EXPONENT : FAR_EXPONENT;
@@ -96,8 +93,8 @@ response_exponent(GrGlmFit *fit, int *exponent)
 }
 
 /*
- * True if the first least-squares fit may have taken responses for others, as they are no means. Without weights, the
- * sum of the first means tells.
+ * True if the first least-squares fit may have replaced responses that are no means. Without weights, the sum of the
+ * first means shows that.
  */
 static bool
 has_strangers(GrGlmFit *fit)
@@ -111,7 +108,7 @@ has_strangers(GrGlmFit *fit)
 	return state->options.shape.weight || !(fabs(first - own) <= 1e-9 * fabs(first));
 }
 
-/* Exponents of the powers of two by which reported coefficients and deviances differ from computed ones */
+/* Exponents of the powers of two from computed to reported coefficients and deviances. */
 typedef struct Powers
 {
 	int			coef;
@@ -130,7 +127,9 @@ powers_of(GrDistribution distribution)
 	return powers;
 }
 
-/* Makes 2^exponent the unit, and converts the penalty: it is on coefficients beside half a deviance. */
+/*
+ * Sets the unit to 2^exponent and converts the penalty, which is in units of half a deviance per squared coefficient.
+ */
 static bool
 set_unit(GrGlmState *state, int exponent, GrError *err)
 {
@@ -143,7 +142,7 @@ set_unit(GrGlmState *state, int exponent, GrError *err)
 	if (options->l2 > 0)
 	{
 		options->l2 = ldexp(options->l2, 2 * (powers.coef - before.coef) - (powers.deviance - before.deviance));
-		/* a penalty that is too small for float8 is negligible, but still makes all terms estimable */
+		/* a penalty too small for float8 is negligible, but must stay positive to keep all terms estimable */
 		options->l2 = fmax(options->l2, DBL_MIN);
 	}
 	state->nunits++;
@@ -169,7 +168,7 @@ gr_unit_choose(GrGlmFit *fit, bool *again, GrError *err)
 	exponent = -exponent;
 	if (abs(exponent) > GR_EXPONENT_MAX)
 		exponent = exponent > 0 ? GR_EXPONENT_MAX : -GR_EXPONENT_MAX;
-	/* with the sqrt link coefficients go with the root of the unit */
+	/* even, as coefficients scale with the square root of the unit if the link is sqrt */
 	exponent -= exponent % 2;
 	if (abs(exponent - distribution.exponent) <= NEAR_EXPONENT)
 		return true;
@@ -183,7 +182,7 @@ gr_unit_of_response(const GrGlmFit *fit, double y)
 	return gr_response_in_unit(fit->state->options.distribution, y);
 }
 
-/* True if row and column number row of a packed triangle have an entry beside the diagonal that isn't 0. */
+/* True if row and column `row` of a packed triangle have a nonzero entry besides the diagonal. */
 static bool
 has_entries(const double *hi, int norder, int row)
 {
@@ -202,7 +201,7 @@ gr_unit_check_squares(const double *hi, GrRowShape shape, GrError *err)
 	{
 		int64_t		column = gr_column_of_row(GR_ROWS_PASS, row);
 
-		/* the intercept's is the sum of the rows' weights */
+		/* the diagonal of the intercept is the sum of the rows' weights */
 		if (row == 1)
 			column = shape.weight ? gr_weight_at(shape) : gr_response_at(shape);
 		if (hi[gr_packed(row, row)] >= (row == 1 ? LEAST_SQUARES : DBL_TRUE_MIN) || !has_entries(hi, norder, row))
@@ -217,8 +216,8 @@ gr_unit_check_squares(const double *hi, GrRowShape shape, GrError *err)
  */
 
 /*
- * Multiplies a result by a power of two. Returns false if the fit has converged, and that leaves float8's range. *value
- * is then 0 or infinite, or nearly so.
+ * Multiplies a result by 2^exponent. Returns false if the fit has converged and the product leaves float8's range;
+ * *value is then 0, subnormal or infinite.
  */
 static bool
 convert(const GrGlmFit *fit, double *value, int exponent)
@@ -229,7 +228,7 @@ convert(const GrGlmFit *fit, double *value, int exponent)
 	return !fit->converged || isnan(before) || before == 0 || (isfinite(*value) && fabs(*value) >= DBL_MIN);
 }
 
-/* Converts a deviance or another sum of squares; one that is rounding, as those of a perfect fit are, may underflow. */
+/* Converts a deviance or another sum of squares. If it is rounding error, as in a perfect fit, it may underflow. */
 static bool
 convert_squares(const GrGlmFit *fit, double *value, int exponent, GrError *err)
 {
@@ -265,7 +264,7 @@ gr_done_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	Powers		powers = powers_of(state->options.distribution);
 
 	(void) host;
-	/* an unmovable fit and a sample's report nothing */
+	/* an unmovable fit or a sample's fit reports nothing */
 	if (fit->unmovable || state->options.is_sample)
 		return true;
 	if (!convert_squares(fit, &fit->deviance, powers.deviance, err) ||

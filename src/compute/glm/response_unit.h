@@ -1,15 +1,16 @@
 /*
- * response_unit.h: the unit of the response in which a fit computes.
+ * response_unit.h: the unit of the response in which a fit computes. newton.c calls gr_unit_choose() after the pass at
+ * 0.
  *
  * Sums over rows hold squares and fourth powers of the response, which leave float8's range long before the response
- * does. Where responses are far from 1, a fit multiplies them by a power of two, 2^exponent, which changes no digit of
- * them. It computes in that unit from the pass at 0 to the last one, and converts what it reports at the end: with the
- * identity, sqrt and inverse links coefficients are scaled by a power of two, and with the log link the intercept moves
- * by a multiple of log(2).
+ * does. If responses are far from 1, a fit multiplies them by a power of two, 2^exponent, which changes no digit. The
+ * fit computes in that unit from the pass at 0 to the last one, and converts the results at the end: with the identity,
+ * sqrt and inverse links coefficients are scaled by a power of two, and with the log link the intercept moves by a
+ * multiple of log(2).
  *
- * The gaussian, poisson and gamma families have a unit: what maximises their likelihoods is the same whatever the unit
- * is. A penalty is converted to the unit, too. There is no other unit than 1 where offsets are in the response's unit
- * (with links other than log), and with the log link without an intercept.
+ * The gaussian, poisson and gamma families have a unit, as the maximum of their likelihoods does not depend on it. A
+ * penalty is converted too. The unit is always 1 if offsets are in the response's unit (links other than log), and with
+ * the log link without an intercept.
  */
 #ifndef GPUREG_RESPONSE_UNIT_H
 #define GPUREG_RESPONSE_UNIT_H
@@ -17,16 +18,16 @@
 #include "compute/glm/fit.h"
 
 /*
- * After the pass at 0: sets *again if that pass is to be made again in another unit, which is then set in the options.
- * Fails with GR_OUT_OF_RANGE (where: the response's column) if responses are too large or too small for float8 and the
- * fit has no other unit.
+ * Chooses the unit after the pass at 0. *again is true if the pass has to be repeated in another unit, which is then
+ * set in the options. Fails with GR_OUT_OF_RANGE (where: the response's column) if responses are too large or too small
+ * for float8 and the fit has no other unit.
  */
 extern bool gr_unit_choose(GrGlmFit *fit, bool *again, GrError *err);
 
-/* A response, or a mean of responses, in the fit's unit */
+/* Returns a response, or a mean of responses, in the fit's unit. */
 extern double gr_unit_of_response(const GrGlmFit *fit, double y);
 
-/* A deviance in the response's own unit, from one in the fit's */
+/* Converts a deviance from the fit's unit to the response's own. */
 static inline double
 gr_unit_deviance(const GrGlmFit *fit, double deviance)
 {
@@ -36,9 +37,9 @@ gr_unit_deviance(const GrGlmFit *fit, double deviance)
 }
 
 /*
- * Fails with GR_OUT_OF_RANGE if a column's sum of squares in the Gram matrix of an EXACT pass, row j + 1 of which is of
- * full term j, is 0 because the squares are too small for float8: other entries of its row aren't 0 then. where: the
- * column; of the intercept, which has none of its own, that of the weights or the response.
+ * Checks that no column's sum of squares has underflowed to 0. hi: the Gram matrix of an EXACT pass, whose row j + 1 is
+ * that of full term j. A sum has underflowed if it is 0 but other entries of its row are not. Fails with
+ * GR_OUT_OF_RANGE; where: the column, or for the intercept that of the weights or the response.
  */
 extern bool gr_unit_check_squares(const double *hi, GrRowShape shape, GrError *err);
 

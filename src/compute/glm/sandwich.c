@@ -1,6 +1,6 @@
 /*
- * sandwich.c: the phases of a fit that make a sandwich estimate of its covariances: one pass over the scores of rows,
- * or the clusters' sums of them; see vcov.h.
+ * sandwich.c: the phases of a fit that make a sandwich estimate of its covariances, from one pass over the scores of
+ * rows or from the clusters' sums of scores; see vcov.h.
  */
 #include "compute/glm/sandwich.h"
 
@@ -13,17 +13,17 @@
 #include "compute/glm/scores.h"
 #include "compute/linalg/eigen.h"
 
-/* A cluster's hat matrix with an eigenvalue nearer to 1 than this has no residual that way. */
+/* An eigenvalue of a cluster's hat matrix nearer to 1 than this counts as 1: there is no residual in that direction. */
 #define HAT_ROUNDING 1e-11
 
-/* Root sums of squares of scores outside these bounds have squares that lose digits of a float8, or its range. */
+/* Bounds of root sums of squares of scores; outside, their squares lose digits or float8's range. */
 #define LEAST_ROOT 1e-145
 #define MOST_ROOT 1e145
 
-/* Squares of scores that cancel to such a share are rounding error. */
+/* Squares of scores that cancel to less than this share are rounding error. */
 #define NEARLY_ZERO 1e-24
 
-/* The square of a standard error below this is below DBL_MIN. */
+/* A standard error below this has a square below DBL_MIN. */
 #define LEAST_DEVIATION 0x1p-510
 
 static const char *const names[] = {"iid", "HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"};
@@ -40,7 +40,7 @@ lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
 }
 
-/* Are the names the same but for case? */
+/* True if the names differ only in case. */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -62,7 +62,10 @@ gr_vcov_named(const char *name, GrVcov *vcov)
 	return false;
 }
 
-/* Row k is what is left of term k beyond the terms before it, in its standard deviations. */
+/*
+ * Computes the factor: row k is the part of term k that the terms before it do not explain, over its standard
+ * deviation.
+ */
 bool
 gr_sandwich_factor(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -104,7 +107,7 @@ fail_canceled(GrError *err)
  * The middle
  */
 
-/* The pass that is wanted of scores */
+/* Returns the measure of the pass of scores. */
 static GrMeasure
 measure_of(GrVcov vcov)
 {
@@ -112,14 +115,14 @@ measure_of(GrVcov vcov)
 		GR_MEASURE_SCORES;
 }
 
-/* True if the clusters are gone through for degrees of freedom, which the pair of both columns has none of. */
+/* True if the pass over clusters also sums degrees of freedom, which the third way (both columns) does not have. */
 static bool
 wants_df(const GrGlmFit *fit)
 {
 	return fit->df != NULL && fit->way < 2;
 }
 
-/* Asks for the sums of clusters, of the next way. */
+/* Requests the sums of clusters of way fit->way. */
 static bool
 ask_for_clusters(GrGlmFit *fit)
 {
@@ -136,7 +139,10 @@ ask_for_clusters(GrGlmFit *fit)
 	return true;
 }
 
-/* The coefficients' rows of A C', for degrees of freedom; terms that are left out have rows of zeros. */
+/*
+ * Sets df.lines to the coefficients' rows of A C'. Terms that are left out have rows of zeros. Returns false if
+ * canceled.
+ */
 static bool
 fill_lines(GrGlmFit *fit, const GrHost *host)
 {
@@ -154,7 +160,9 @@ fill_lines(GrGlmFit *fit, const GrHost *host)
 	return gr_rows_to_model(fit, lines, host);
 }
 
-/* The inverse's diagonal in the terms of the estimates, by which variances are judged; fit->vcov stays the inverse. */
+/*
+ * Sets state->inverse, by which variances are judged, to the inverse's diagonal in the reported terms. fit->vcov stays.
+ */
 static bool
 measure_inverse(GrGlmFit *fit, const GrHost *host)
 {
@@ -170,7 +178,7 @@ measure_inverse(GrGlmFit *fit, const GrHost *host)
 	return true;
 }
 
-/* Entered with the inverse in fit->vcov, from the sums of the last pass */
+/* Enters SCORES with the inverse in fit->vcov, from the sums of the last pass. */
 bool
 gr_sandwich_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -182,7 +190,7 @@ gr_sandwich_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	if (state->options.want_factor)
 	{
 		state->have_factor = true;
-		/* the estimate gives theta_lo up, and there is no further step */
+		/* keep theta_lo, which the estimate overwrites; delta is free, as there is no further step */
 		memcpy(state->delta, state->theta_lo, (size_t) state->nfull * sizeof(double));
 		return gr_finish(fit, host, err);
 	}
@@ -212,7 +220,7 @@ add_square(GrDDVector triangle, const double *x, int n)
 			gr_dd_set(triangle, k, gr_dd_add(gr_dd_get(triangle, k), gr_two_prod(x[i], x[j])));
 }
 
-/* y = C x, or C' x, of terms */
+/* Computes y = C x, or y = C' x if transposed. x, y: nterms. */
 static void
 multiply_factor(const GrGlmFit *fit, const double *x, double *y, bool transposed)
 {
@@ -229,7 +237,7 @@ multiply_factor(const GrGlmFit *fit, const double *x, double *y, bool transposed
 	}
 }
 
-/* K = C H C', n x n, of the packed Hessian of a cluster; work: n x n */
+/* Computes K = C H C', n x n, from the packed Hessian of a cluster. work: n x n. */
 static void
 cluster_hat(const GrGlmFit *fit, const double *hessian, double *hat, double *work)
 {
@@ -243,7 +251,7 @@ cluster_hat(const GrGlmFit *fit, const double *hessian, double *hat, double *wor
 			column[i] = hessian[i >= j ? gr_at(i + first, j + first) : gr_at(j + first, i + first)];
 		multiply_factor(fit, column, work + (size_t) j * n, false);
 	}
-	/* row j of work is column j of C H: column i of that is row i of H C' */
+	/* row j of work is column j of C H, so column i of work is row i of H C' */
 	for (int i = 0; i < n; i++)
 	{
 		for (int j = 0; j < n; j++)
@@ -253,8 +261,8 @@ cluster_hat(const GrGlmFit *fit, const double *hessian, double *hat, double *wor
 }
 
 /*
- * K of a cluster and its eigenvectors into state->hat, and f of its eigenvalues into state->roots: the inverse root of
- * 1 - K, and 0 where that is 0; see Pustejovsky and Tipton (2018). Returns false if canceled.
+ * Computes K of a cluster and its eigenvectors in state->hat, and f(eigenvalues) in state->roots: the inverse square
+ * root of 1 - K, and 0 where 1 - K is 0; see Pustejovsky and Tipton (2018). Returns false if canceled.
  */
 static bool
 solve_cluster(GrGlmFit *fit, const double *hessian, GrPoll *poll)
@@ -274,7 +282,7 @@ solve_cluster(GrGlmFit *fit, const double *hessian, GrPoll *poll)
 	return true;
 }
 
-/* The scores that CR2 takes, as C' of them will be wanted: scores s become f(K) C s, after solve_cluster(). */
+/* Replaces scores s by CR2's f(K) C s, after solve_cluster(). The final multiplication by C' comes later. */
 static void
 adjust_scores(GrGlmFit *fit, double *scores)
 {
@@ -357,7 +365,7 @@ gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pear
  * Around the middle
  */
 
-/* An entry of a packed symmetric matrix */
+/* Returns entry (i, j) of a packed symmetric matrix. */
 static inline GrDD
 entry_of(GrDDConstVector packed, int64_t i, int64_t j)
 {
@@ -366,7 +374,7 @@ entry_of(GrDDConstVector packed, int64_t i, int64_t j)
 	return (GrDD) {packed.hi[at], packed.lo[at]};
 }
 
-/* Entry (i, k) of the matrix that is put around the middle on the left: B, or C', which is 0 above its own triangle */
+/* Returns entry (i, k) of the matrix on the left of the middle: the inverse, or C', which is 0 below its diagonal. */
 static double
 bread_entry(const GrGlmFit *fit, int i, int k, bool by_factor)
 {
@@ -378,7 +386,7 @@ bread_entry(const GrGlmFit *fit, int i, int k, bool by_factor)
 		fit->vcov[(size_t) i * (size_t) fit->nterms + (size_t) k];
 }
 
-/* Makes row the row i of A M; M is middle, packed, from row and column `from` on. */
+/* Computes row i of A M. middle: M, packed, from row and column `from` on. */
 static void
 multiply_middle(const GrGlmFit *fit, GrDDConstVector middle, int from, int i, GrDDVector row)
 {
@@ -396,7 +404,7 @@ multiply_middle(const GrGlmFit *fit, GrDDConstVector middle, int from, int i, Gr
 	}
 }
 
-/* Packed lower triangle, at the end of the array, to the lower triangle of an n x n matrix at its beginning */
+/* Copies a packed lower triangle at the end of the array to the lower triangle of an n x n matrix at its beginning. */
 static void
 spread_triangle(double *matrix, const double *packed, int64_t n)
 {
@@ -406,9 +414,9 @@ spread_triangle(double *matrix, const double *packed, int64_t n)
 }
 
 /*
- * fit->vcov, and what it has beyond its digits in state->triangle, become A M A' factor, where A is the inverse in
- * fit->vcov, or C'. middle: M, packed, from row and column `from` on. Its low halves matter where terms are brought
- * back from their shifts: variances may cancel then.
+ * Sets fit->vcov and its low halves in state->triangle to A M A' factor, where A is the inverse in fit->vcov or C'.
+ * middle: M, packed, from row and column `from` on. Its low halves matter because variances may cancel when terms are
+ * shifted back. Returns false if canceled.
  */
 static bool
 surround(GrGlmFit *fit, GrDDConstVector middle, int from, double factor, const GrHost *host)
@@ -418,7 +426,7 @@ surround(GrGlmFit *fit, GrDDConstVector middle, int from, double factor, const G
 	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
 	double	   *result_hi = state->workspace;
 	double	   *result_lo = state->triangle + gr_triangle(n);
-	GrDDVector	row = {state->product_row, state->product_row + n};	/* of A M */
+	GrDDVector	row = {state->product_row, state->product_row + n};	/* row i of A M */
 	GrPoll		poll = {.host = host};
 
 	for (int i = 0; i < n; i++)
@@ -450,7 +458,7 @@ surround(GrGlmFit *fit, GrDDConstVector middle, int from, double factor, const G
 	return true;
 }
 
-/* The fit's own size as CR1 and HC1 have it */
+/* Returns above / (rows - rank), the small-sample factor of CR1 and HC1, or NaN. */
 static double
 degrees_factor(const GrGlmFit *fit, double above)
 {
@@ -460,10 +468,10 @@ degrees_factor(const GrGlmFit *fit, double above)
 }
 
 /*
- * False if the scores of a linear regression, x (y - mu), have squares or give variances that float8 doesn't hold with
- * their digits. The estimate of both is rough, as if residuals were about the same everywhere. The covariances still
- * are the inverse; middle: the packed triangle of the scores' squares, of which the first skip rows are passed over. A
- * variance that is zero but for rounding is another's verdict; see variance.h.
+ * Checks that the squared scores x (y - mu) and the variances of a linear regression keep their digits in float8. Both
+ * are estimated roughly, with equal residuals everywhere. The covariances are still the inverse. middle: packed
+ * triangle of the squared scores, whose first skip rows are ignored. Variances that are zero but for rounding are
+ * judged by variance.h. Fails with GR_OUT_OF_RANGE or GR_RESULT_OUT_OF_RANGE.
  */
 static bool
 scores_in_range(const GrGlmFit *fit, const double *middle, int skip, GrError *err)
@@ -514,7 +522,7 @@ gr_scores_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return gr_finish(fit, host, err);
 }
 
-/* Adds the middle of a way of clustering to that of all ways; the last way is that by both columns. */
+/* Adds the middle of a way of clustering to the total. The last way, by both columns, is subtracted. */
 static void
 add_way(GrGlmFit *fit)
 {
@@ -541,7 +549,7 @@ add_way(GrGlmFit *fit)
 	}
 }
 
-/* The degrees of freedom that a turn has given; of two ways the fewer count */
+/* Takes the degrees of freedom that a turn has summed. Of two ways the lesser counts. */
 static void
 take_df(GrGlmFit *fit)
 {
@@ -558,7 +566,7 @@ take_df(GrGlmFit *fit)
 	state->df_first += s->count;
 }
 
-/* After each turn of each way of clustering */
+/* Takes the clusters of a turn of a way of clustering. */
 bool
 gr_clusters_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {

@@ -1,5 +1,6 @@
 /*
- * sandwich.h: sandwich estimates of covariances, for the phases that want leverages too; see vcov.h.
+ * sandwich.h: the factor from which leverages are computed, for sandwich estimates (vcov.h) and Firth's penalty.
+ * firth.c and sandwich.c call it after a pass.
  */
 #ifndef GPUREG_SANDWICH_H
 #define GPUREG_SANDWICH_H
@@ -7,8 +8,9 @@
 #include "compute/glm/fit.h"
 
 /*
- * From the sums of an EXACT pass: the lower triangle C of state->factor with C' C their inverse, by which leverages are
- * measured; see glm.h. Terms that are left out have rows of zeros, and are in state->frozen; state->pivot is set.
+ * Computes the lower triangle C of state->factor from the sums of an EXACT pass, with C' C the inverse of their
+ * Hessian; see GrPass.factor in glm.h. Terms that are left out have rows of zeros and are set in state->frozen. Sets
+ * state->pivot. Returns false on an error.
  */
 extern bool gr_sandwich_factor(GrGlmFit *fit, const GrHost *host, GrError *err);
 

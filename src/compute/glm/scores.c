@@ -1,6 +1,4 @@
-/*
- * scores.c: sums over the rows of a cluster, on the CPU; see scores.h.
- */
+/* scores.c: adds the rows of a cluster to its sums, on the CPU; see scores.h. */
 #include "compute/glm/scores.h"
 
 #include "compute/base/dd.h"
@@ -45,7 +43,7 @@ add_row(const GrScores *scores, const double *row, double *sums)
 	}
 }
 
-/* Where the processor has fused operations, they needn't be calls of libm's; the bits are the same. */
+/* With fused operations gr_two_prod() need not call libm's fma(); the bits are the same. */
 #ifdef HAS_FMA_VERSION
 __attribute__((target("fma"))) static void
 add_row_fma(const GrScores *scores, const double *row, double *sums)
@@ -67,7 +65,7 @@ gr_scores_add(const GrScores *scores, const double *row, double *sums)
 	add_row(scores, row, sums);
 }
 
-/* The same in double-double */
+/* Adds other to hi + lo in double-double. */
 static void
 merge(double *hi, double *lo, double other_hi, double other_lo)
 {

@@ -1,13 +1,14 @@
 /*
- * scores.h: sums over the rows of a cluster: of scores, the rows' parts of a fit's gradient, and of their parts of its
- * Hessian. A covariance matrix that is robust to clusters is made of these; see vcov.h.
+ * scores.h: sums over the rows of a cluster: scores, the rows' parts of a fit's gradient, and parts of its Hessian. The
+ * answers to GR_GLM_CLUSTERS (glm_fit.h) are made with gr_scores_add(). Cluster-robust covariances are made from these
+ * sums; see vcov.h.
  *
- * A row's score is w (1, x - shift) r, its part of the Hessian w z z', as glm.h has them for FAST. The residual
- * of a linear regression may be small against the response: it is as good as one in double-double that is rounded once,
- * as other models' linear predictors are. Scores are added in double-double; the Hessian is in float8.
+ * The score of a row is w (1, x - shift) r, its part of the Hessian w z z', as for FAST in glm.h. The residual of a
+ * linear regression may be small compared with the response: it is computed in double-double and rounded once, as are
+ * the linear predictors of other models. Scores are added in double-double, the Hessian in float8.
  *
- * There may be as many clusters as rows, so their sums are nothing but numbers: the head, then hi[t], lo[t] of t terms
- * and, where it is wanted, the Hessian's packed triangle of t rows. All are 0 to begin with.
+ * There may be as many clusters as rows, so the sums of a cluster are only numbers: the head, hi[t], lo[t] of t terms
+ * and, if requested, the packed triangle of the Hessian. All are 0 at the beginning.
  */
 #ifndef GPUREG_SCORES_H
 #define GPUREG_SCORES_H
@@ -20,20 +21,20 @@ extern "C" {
 
 enum
 {
-	GR_SCORES_PEARSON_HI,		/* the sum of squared Pearson residuals */
+	GR_SCORES_PEARSON_HI,		/* sum of squared Pearson residuals */
 	GR_SCORES_PEARSON_LO,
 	GR_SCORES_HEAD				/* length of the head */
 };
 
 typedef struct GrScores
 {
-	GrRowShape	shape;			/* of the rows, which are not single */
+	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
-	const double *beta;			/* t: of (1, x - shift) */
-	const double *beta_lo;		/* t: what it has beyond its digits */
+	const double *beta;			/* t coefficients of (1, x - shift) */
+	const double *beta_lo;		/* t low halves of beta */
 	const double *shift;		/* nfeatures */
-	bool		hessian;		/* is it wanted? */
-	double	   *terms;			/* t: memory to work in */
+	bool		hessian;		/* also sum the Hessian */
+	double	   *terms;			/* t: scratch */
 } GrScores;
 
 static inline size_t
@@ -45,11 +46,12 @@ gr_scores_nsums(int nfeatures, bool hessian)
 }
 
 /*
- * Adds a row, whose weight isn't 0, to its cluster's sums: the same bits on every processor, but for libm's functions.
+ * Adds a row whose weight is not 0 to its cluster's sums. The bits are the same on every processor, except by libm's
+ * functions.
  */
 extern void gr_scores_add(const GrScores *scores, const double *row, double *sums);
 
-/* sums += other, of the same request */
+/* Adds other to sums, both of the same request. */
 extern void gr_scores_merge(int nfeatures, bool hessian, double *sums, const double *other);
 
 #ifdef __cplusplus

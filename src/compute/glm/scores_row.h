@@ -1,6 +1,4 @@
-/*
- * scores_row.h: a row's part of a fit's scores, the same on the host and on the device; see scores.h.
- */
+/* scores_row.h: a row's part of a fit's scores, shared by host and device; see scores.h. */
 #ifndef GPUREG_SCORES_ROW_H
 #define GPUREG_SCORES_ROW_H
 
@@ -8,7 +6,7 @@
 #include "compute/base/row.h"
 #include "compute/glm/glm_row.h"
 
-/* What a row adds to its cluster's sums, besides its terms z = (1, x - shift) */
+/* Factors of a row's terms z = (1, x - shift) in the sums of its cluster. */
 typedef struct GrScoreParts
 {
 	double		factor;			/* the score is factor z */

@@ -1,18 +1,17 @@
 /*
  * separation.c: the search for a direction of separation; see glm_fit.h.
  *
- * A candidate is where a fit runs off to: Newton's step, or beta itself once every row is on its right side. Along
- * Newton's steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the
- * face by ever less. CLASSIFY tells the two apart by a tolerance. The directions that are 0 on all rows of the face are
- * the null space of those rows; the candidate is rounded to the one of them that agrees with it in the null space's own
- * coordinates, and VERIFY checks that one against every row. A wrong guess costs some passes and claims nothing.
+ * A candidate is the direction in which a fit diverges: Newton's step, or beta itself once every row is on its right
+ * side. Along Newton's steps the margins of rows that are being separated grow by about 1 per step, those of rows on
+ * the face by ever less. CLASSIFY tells the two apart by a tolerance. The directions that are 0 on all rows of the face
+ * are the null space of those rows. The candidate is rounded to the null vector that agrees with it in the null space's
+ * own coordinates, and VERIFY checks that vector against every row. A wrong guess costs some passes and claims nothing.
  *
- * A null vector in float8 passes by the rows that it is made of, by some 1e-16 of their terms. So VERIFY refines it: it
- * takes from the candidate, now in double-double, what a least-squares fit leaves of the rows near the face, and then
- * of those that are still on its wrong side. That minimises the squared distances on the wrong side by Newton's method,
- * and comes to 0 where a direction that separates is near. The candidate is accepted only if no row is on its wrong
- * side, by an evaluation in double-double whose error is bounded (gr_face_rounding()): rows are told apart that differ
- * in their last bits.
+ * A null vector in float8 misses its rows by some 1e-16 of their terms. VERIFY therefore refines it: from the
+ * candidate, now in double-double, it subtracts the least-squares fit to the rows near the face, and then to those that
+ * are still on the wrong side. This minimises the squared distances on the wrong side by Newton's method, and reaches 0
+ * if a separating direction is near. The candidate is accepted only if no row is on its wrong side, by an evaluation in
+ * double-double whose error is bounded (gr_face_rounding()). Rows that differ only in their last bits are told apart.
  */
 #include <limits.h>
 #include <math.h>
@@ -30,14 +29,16 @@ static const double tolerances[] = {0.1, 1e-3, 1e-6};
 /* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
 #define NEGLIGIBLE 1e-9
 
-/* Rows that a candidate in float8 passes by, by less than this share of their terms' magnitudes, may be on its face. */
+/* Rows that a float8 candidate misses by less than this share of their terms' magnitudes may be on its face. */
 #define NEAR_FACE 1e-11
 
-/* Passes that refine a candidate. Each but the first is to lower the sum of squares to this share or less. */
+/*
+ * Limit of passes that refine a candidate. Each but the first has to lower the sum of squares to the share REFINEMENT.
+ */
 #define REFINEMENTS_MAX 12
 #define REFINEMENT 0.9
 
-/* Up to this much work, rows times terms squared, a candidate that no face is near is refined at each attempt. */
+/* Limit of the work, rows times terms squared, up to which a candidate without a face is refined at each attempt. */
 #define REFINED_WORK_MAX 1e6
 
 static double *
@@ -46,7 +47,7 @@ candidate_of(GrGlmFit *fit)
 	return gr_fit_face(fit->state, fit->state->nfaces);
 }
 
-/* candidate = theta, both of z */
+/* Sets the candidate to theta, both in z. */
 static void
 set_candidate(GrGlmFit *fit, const double *theta)
 {
@@ -56,7 +57,7 @@ set_candidate(GrGlmFit *fit, const double *theta)
 	memset(candidate_of(fit) + n, 0, n * sizeof(double));
 }
 
-/* Asks for the margins along delta, by the tolerance that is next. */
+/* Requests the margins along delta, with the next tolerance. */
 static bool
 classify(GrGlmFit *fit)
 {
@@ -77,7 +78,7 @@ gr_classify_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return classify(fit);
 }
 
-/* Asks for the margins along the candidate. near: of one that isn't refined yet */
+/* Requests the margins along the candidate. near: the candidate is not refined yet. */
 static bool
 verify(GrGlmFit *fit, bool near)
 {
@@ -102,14 +103,14 @@ gr_verify_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return verify(fit, false);
 }
 
-/* Rows on the candidate's face or its wrong side, from a FACE pass: the sum of their ones */
+/* Returns the rows on the candidate's face or its wrong side, counted by a FACE pass. */
 static double
 rows_on_face(GrGlmFit *fit)
 {
 	return gr_fit_hi(fit)[0];
 }
 
-/* The candidate was none: back to where the fit was. */
+/* Rejects the candidate and returns to where the fit was. */
 static bool
 resume(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -119,8 +120,8 @@ resume(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * Marks in frozen the terms that are collinear over the rows on the face, of which no more are independent than there
- * are rows. About the shifts: of terms far from 0 the sums' rounding error would hide it.
+ * Marks terms in frozen that are collinear over the rows on the face, of which at most as many as rows are independent.
+ * Terms are about their shifts, as the rounding error of terms far from 0 would hide collinearity.
  */
 static bool
 find_null_space(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -136,7 +137,7 @@ find_null_space(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return gr_normal_solve(gr_dd_from(gr_fit_triangle(fit), 0), state->workspace, &solved, host, err);
 }
 
-/* The length of term k over the rows on the face, about the shifts */
+/* Returns the length of term k over the rows on the face, about the shifts. */
 static double
 length_on_face(GrGlmFit *fit, int k)
 {
@@ -146,8 +147,8 @@ length_on_face(GrGlmFit *fit, int k)
 }
 
 /*
- * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null
- * vector, of z. The triangle's last row is given up for it.
+ * Computes the regression of term k, collinear over the face, on the terms that are not, in solution. Term k minus the
+ * regression is a null vector of z. Overwrites the triangle's last row.
  */
 static bool
 null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
@@ -182,8 +183,8 @@ null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 }
 
 /*
- * True if the null vector of term k, whose regression is in solution, moves term i, in terms of (1, x). full: room for
- * a full array
+ * True if the null vector of term k, whose regression is in solution, moves term i of (1, x). full: scratch of a full
+ * array.
  */
 static bool
 is_moved(const GrGlmFit *fit, int k, int i, double *full)
@@ -199,8 +200,8 @@ is_moved(const GrGlmFit *fit, int k, int i, double *full)
 }
 
 /*
- * part = the vector of the face's null space that agrees with v (both full, of z) in the newly collinear terms.
- * involved: marks every term that the null space moves; beta is given up for that.
+ * Sets part to the vector of the face's null space that agrees with v in the newly collinear terms (both full, of z).
+ * involved: NULL, or marks every term that the null space moves; then overwrites beta.
  */
 static bool
 null_part(GrGlmFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
@@ -228,7 +229,7 @@ null_part(GrGlmFit *fit, const double *v, double *part, int *involved, const GrH
 	return true;
 }
 
-/* Rounds the candidate to the null space of the rows near its face; *found if something is left. */
+/* Rounds the candidate to the null space of the rows near its face. *found is true if the result is not 0. */
 static bool
 round_candidate(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 {
@@ -250,7 +251,7 @@ round_candidate(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* By how much the rows that a FACE pass has found on the face or on its wrong side are off it: the sum of squares */
+/* Returns the sum of squared distances from the face of rows that a FACE pass found on it or on its wrong side. */
 static double
 misses_squared(GrGlmFit *fit)
 {
@@ -260,9 +261,9 @@ misses_squared(GrGlmFit *fit)
 }
 
 /*
- * True if the candidate itself may be refined, once no face near it has been found to do: rows nearer to the face than
- * the tolerances may span more than it. Rows on its wrong side are to be as near as the first tolerance. As that may
- * take REFINEMENTS_MAX passes, it is left to the fit's last iteration where there are many rows.
+ * True if the candidate itself may be refined, after no face near it was found: rows within the tolerances may span
+ * more than a face. Rows on the wrong side must be as near as the first tolerance. As this may take REFINEMENTS_MAX
+ * passes, it waits for the fit's last iteration if there are many rows.
  */
 static bool
 may_refine_candidate(GrGlmFit *fit)
@@ -273,7 +274,7 @@ may_refine_candidate(GrGlmFit *fit)
 		(fit->state->final_attempt || work <= REFINED_WORK_MAX);
 }
 
-/* Asks for the margins along delta, to be refined: all but its largest entry, in the terms' scales. */
+/* Requests the margins along delta, as a candidate to be refined in all but its largest entry, in the terms' scales. */
 static bool
 refine_candidate(GrGlmFit *fit)
 {
@@ -318,7 +319,7 @@ gr_classify_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		if (found)
 			return verify(fit, state->is_refined);
 	}
-	/* no row moves by more than the tolerance: the fit isn't running off */
+	/* no row moves by more than the tolerance, so the fit does not diverge */
 	if (fit->sums[GR_SUM_NRIGHT] + fit->sums[GR_SUM_NWRONG] == 0)
 		return resume(fit, host, err);
 	if (++state->attempt >= NTOLERANCES)
@@ -326,13 +327,13 @@ gr_classify_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		state->is_refined = false;
 		return may_refine_candidate(fit) ? refine_candidate(fit) : resume(fit, host, err);
 	}
-	/* the candidate anew: rounding has changed it */
+	/* set the candidate anew, as rounding has changed it */
 	return classify(fit);
 }
 
 /*
- * The infinity that a separated term runs to: that of the outermost direction that moves it, since that one is followed
- * fastest; else that of the part of beta taken away.
+ * Returns the sign of the infinity to which a separated term diverges: by the outermost direction that moves the term,
+ * since that direction grows fastest, or else by the part removed from beta.
  */
 static int
 sign_of(const GrGlmFit *fit, int k)
@@ -352,7 +353,7 @@ sign_of(const GrGlmFit *fit, int k)
 	return state->removed[j] < 0 ? -1 : 1;
 }
 
-/* Takes part (full, of z) out of the estimate; part's array is given up. */
+/* Removes part (full, of z) from the estimate. Overwrites part. */
 static void
 remove_part(GrGlmFit *fit, double *part)
 {
@@ -366,8 +367,8 @@ remove_part(GrGlmFit *fit, double *part)
 }
 
 /*
- * The directions of separation along this face: a ray, if the terms that it makes collinear are one, or all that are
- * left are. frozen: those collinear over the face; NULL: all
+ * Marks the fit as ambiguous if there are several directions of separation along this face: if the face makes more than
+ * one term collinear. frozen: terms collinear over the face; NULL: all that are left.
  */
 static void
 note_dimension(GrGlmFit *fit, const bool *aliased, const bool *frozen)
@@ -379,7 +380,7 @@ note_dimension(GrGlmFit *fit, const bool *aliased, const bool *frozen)
 	fit->ambiguous |= n > 1;
 }
 
-/* No row is left on the face: no term has a finite estimate. */
+/* Ends the fit with complete separation: no row is left on the face, and no term has a finite estimate. */
 static bool
 separated_completely(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -397,8 +398,8 @@ separated_completely(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * The rows off the face are predicted without error in the limit. The terms that the face's null space moves have no
- * finite estimate, and the fit goes on for the others, over the rows on the face, from where it is.
+ * Restricts the fit to the rows on the face. In the limit, the rows off the face are predicted without error. Terms
+ * that the face's null space moves have no finite estimate; the fit of the other terms goes on from where it is.
  */
 static bool
 restrict_to_face(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -433,8 +434,8 @@ restrict_to_face(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * Takes from the candidate the least-squares fit, by the terms that aren't held, of where the rows are that the pass
- * has found on the face or on its wrong side. *moved is false if that can't be computed.
+ * Subtracts from the candidate the least-squares fit to the rows that the pass found on the face or on its wrong side,
+ * by the terms that are not held. *moved is false if it cannot be computed.
  */
 static bool
 refine(GrGlmFit *fit, bool *moved, const GrHost *host, GrError *err)
@@ -467,7 +468,7 @@ refine(GrGlmFit *fit, bool *moved, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* True if the candidate is to be refined: it was rounded to a face, and the last refinement was of use. */
+/* True if the candidate is to be refined again: it was rounded to a face, and the last refinement helped. */
 static bool
 is_refinable(GrGlmFit *fit)
 {
@@ -479,7 +480,7 @@ is_refinable(GrGlmFit *fit)
 	return state->is_refined && rows_on_face(fit) > 0 && state->nrefined < REFINEMENTS_MAX && useful;
 }
 
-/* True if a row off the face is nearer to it than a candidate in float8 tells. */
+/* True if a row off the face is nearer to it than a float8 candidate can tell. */
 static bool
 is_narrow(GrGlmFit *fit)
 {
@@ -492,7 +493,7 @@ is_narrow(GrGlmFit *fit)
 	return fit->sums[GR_SUM_MIN_RIGHT] < NEAR_FACE * size;
 }
 
-/* True if no more rows are on the face than a refinement can draw it through. */
+/* True if so few rows are on the face that a refinement can always pass through them. */
 static bool
 is_drawn(GrGlmFit *fit)
 {
@@ -520,14 +521,14 @@ gr_verify_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		state->nrefined++;
 		return verify(fit, false);
 	}
-	/* further iterations may separate the rows with margins that predictions in float8 keep */
+	/* further iterations may separate the rows with margins that float8 predictions keep */
 	if (separates && state->nrefined > 0 && !state->final_attempt && (is_narrow(fit) || is_drawn(fit)))
 		return resume(fit, host, err);
 	if (!separates)
 	{
 		if (state->attempt >= NTOLERANCES)
 			return resume(fit, host, err);
-		/* another tolerance may cut better */
+		/* try another tolerance */
 		fit->sums[GR_SUM_NWRONG] = 1;
 		return gr_classify_take(fit, host, err);
 	}
@@ -541,16 +542,19 @@ gr_verify_take(GrGlmFit *fit, const GrHost *host, GrError *err)
  * Signs
  */
 
-/* More terms than this are not asked about, each by a fit of its own: they count as ones of either sign. */
+/*
+ * Limit of separated terms whose signs are tested, each by a fit of its own. With more terms, all count as
+ * GR_EITHER_SIGN.
+ */
 #define ASKED_MAX 64
 
 /*
- * With more work than this, rows times terms squared over all terms to be asked about, none is: each of the fits makes
- * some ten to twenty passes.
+ * Limit of the work of testing signs: rows times terms squared, over all separated terms. Each fit makes ten to twenty
+ * passes.
  */
 #define ASKED_WORK_MAX 1e10
 
-/* A fit without a term that hasn't come to an end within these says nothing. */
+/* Limit of iterations of a fit that tests a sign; without an end by then it says nothing. */
 #define ASKED_MAX_ITER 200
 
 bool
@@ -558,7 +562,7 @@ gr_glm_asks_sign(const GrGlmFit *fit, int k)
 {
 	double		work = (double) fit->nrows * fit->nterms * fit->nterms * fit->nseparated;
 
-	/* a term of changed rows is not one of the features' */
+	/* a term of changed rows is not a term of the features */
 	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && work <= ASKED_WORK_MAX &&
 		fit->basis == NULL;
 }

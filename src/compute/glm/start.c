@@ -1,18 +1,18 @@
 /*
- * start.c: where Newton's method begins when a pass over the rows is dear: at the estimate from a sample of the rows.
+ * start.c: starts Newton's method at the estimate from a sample of the rows, if a pass over all rows is expensive.
  *
- * A sample of m of n independent rows gives an estimate that is off by some sqrt(rank n / m) standard errors of the
- * whole's, where Newton's steps from 0 would take three or four passes to come. A sample that isn't like the whole
- * costs one pass: the start is dropped where it turns out to be worse than Newton's first step is sure to be.
+ * A sample of m of n independent rows gives an estimate that is off by about sqrt(rank n / m) standard errors of the
+ * whole, which Newton's method from 0 reaches only after three or four passes. A sample that is not like the whole
+ * costs one pass: the start is dropped if it is worse than Newton's first step is sure to be.
  *
- * The pass at 0 tells which terms are collinear, or nearly so, and where features are, besides a step that is worth
- * less than the start. A sample whose terms are far from collinear has told it before: a column that depended on the
- * others in all rows would do so in the sample's. The pass at 0 is left out then, and the fit looks at the steps that
- * it solves from there on: at the first one that a fit from 0 might not have made, it begins anew, at 0.
+ * The pass at 0 also shows which terms are collinear or nearly so, and where features are. A sample whose terms are far
+ * from collinear shows the same: a column that depends on others in all rows does so in the sample. The pass at 0 is
+ * then left out. The fit checks the steps that it solves from the start on; at the first step that a fit from 0 might
+ * not have made, it begins anew at 0.
  *
- * A start hides no separation. A direction that separates the whole has no row of the sample on its wrong side, so it
- * separates the sample too, or is 0 on all of it; then the sample has more aliased terms than the whole. Neither gives
- * a start that is used.
+ * A start hides no separation. A direction that separates the whole has no row of the sample on its wrong side. So it
+ * separates the sample too, or is 0 on all of it, and the sample has more aliased terms than the whole. Neither gives a
+ * start that is used.
  */
 #include <math.h>
 #include <string.h>
@@ -21,21 +21,21 @@
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
-/* With fewer steps allowed the caller wants to see them. */
+/* With a smaller max_iter the caller wants to see the steps. */
 #define MAX_ITER_MIN 8
 
 /*
- * A sample takes this many steps at most, and the last one must be this short, in its own standard errors. Along a
- * direction of separation the margins grow by about 1 a step: the steps' squared lengths are still some exp(-14) and
- * more after twelve.
+ * Limit of a sample's steps, and of the length of its last step in its own standard errors. Along a direction of
+ * separation the margins grow by about 1 per step: the squared lengths of steps are still exp(-14) or more after
+ * twelve.
  */
 #define SAMPLE_MAX_ITER 12
 #define SAMPLE_TOL 1e-4
 
 /*
- * Without a pass at 0: the smallest pivot that a step may have, no smaller than what is left of a feature that the rows
- * are changed for (terms.c); and the longest first step, squared, a row. A linear predictor then changes by 0.3 or so,
- * in units in which its weight does by as much: Newton's method converges from there.
+ * Bounds for a fit without a pass at 0: the smallest pivot of a step, at least what is left of a feature for which the
+ * rows are changed (terms.c), and the largest squared first step per row. A linear predictor then changes by about 0.3,
+ * and its weight relatively by as much: Newton's method converges from there.
  */
 #define PIVOT_MIN 1e-4
 #define FIRST_STEP_MAX 0.1
@@ -72,7 +72,7 @@ gr_glm_is_separated(const GrGlmFit *fit)
 	return fit->state->nfaces > 0;
 }
 
-/* Writes the sample's estimate; false if there is none. */
+/* Writes the sample's estimate to start. Returns false if there is none. */
 static bool
 take_estimate(const GrGlmFit *sample, double *start)
 {
@@ -86,8 +86,9 @@ take_estimate(const GrGlmFit *sample, double *start)
 }
 
 /*
- * The estimate is off by some sqrt(rank) of the sample's standard errors as it is. Where the first step from 0 left no
- * more than twice that, the first step over all rows comes as near as the start would.
+ * Returns false if the start is not worth a pass. The estimate is off by about sqrt(rank) of the sample's standard
+ * errors. If the first step from 0 left no more than twice that, the first step over all rows comes as near as the
+ * start.
  */
 bool
 gr_glm_take_start(const GrGlmFit *sample, double *start)
@@ -95,7 +96,7 @@ gr_glm_take_start(const GrGlmFit *sample, double *start)
 	return take_estimate(sample, start) && sample->state->left_by_first > 4.0 * sample->rank;
 }
 
-/* Is each term's pivot far from that of a collinear one? Those of terms that are left out aren't. */
+/* True if no term is left out and each pivot is far from that of a collinear term. */
 static bool
 has_pivots(const GrGlmFit *fit)
 {
@@ -105,7 +106,7 @@ has_pivots(const GrGlmFit *fit)
 	return true;
 }
 
-/* The deviance at 0 of weighted rows without an intercept is the pass's there alone. */
+/* Returns false also for weighted rows without an intercept, whose deviance at 0 only the pass there gives. */
 bool
 gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift)
 {
@@ -119,7 +120,7 @@ gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift)
 	return true;
 }
 
-/* Is there a start for these terms? */
+/* True if there is a start for these terms. */
 static bool
 has_start(const GrGlmFit *fit)
 {
@@ -138,7 +139,7 @@ has_start(const GrGlmFit *fit)
 	return true;
 }
 
-/* Asks for the pass at the start. */
+/* Requests the pass at the start. */
 static bool
 ask(GrGlmFit *fit)
 {
@@ -177,7 +178,7 @@ gr_start_begin(GrGlmFit *fit)
 	return ask(fit);
 }
 
-/* The sum of the rows' weights */
+/* Returns the sum of the rows' weights. */
 static double
 total_weight(const GrGlmFit *fit)
 {
@@ -213,10 +214,10 @@ gr_start_drop(GrGlmFit *fit)
 }
 
 /*
- * The weights are nowhere larger than at 0, so there the penalised deviance is at most its quadratic model at 0
- * (Boehning and Lindsay 1988), whose minimum is deviance_old - decrement: Newton's first step is sure to come that low.
- * If the start is not lower, that step is taken: delta and decrement are still those at 0. Where there was no pass at
- * 0, the start need only be lower than 0 itself.
+ * Takes the pass at the start and decides whether to use it. No weight is larger than at 0, so the penalised deviance
+ * at the end of Newton's first step from 0 is at most the minimum of its quadratic model at 0, deviance_old - decrement
+ * (Boehning and Lindsay 1988). If the start is not lower, that step is taken: delta and decrement are still those at 0.
+ * Without a pass at 0, the start need only be lower than 0 itself.
  */
 bool
 gr_start_take(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -231,7 +232,7 @@ gr_start_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		fit->iterations = 0;
 		return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
 	}
-	/* the step from 0 wasn't taken: its length says nothing about the next one's */
+	/* the step from 0 was not taken, so its length does not predict the next one */
 	state->decrement = INFINITY;
 	return gr_fit_hand_on(fit, GR_PHASE_ITERATE, host, err);
 }

@@ -1,9 +1,10 @@
 /*
- * step_cpu.h: the passes of logistic regression on the CPU, on vectors across rows. Read plainly it declares the table
- * of one instruction set's functions; kernels_cpu.h includes it as a part of its template of simd.h.
+ * step_cpu.h: vectorised kernels of the GLM passes on the CPU, across rows; called by glm.c and glm_exact.c. Included
+ * plainly, it declares the table of functions per instruction set; kernels_cpu.h includes it as part of the template of
+ * simd.h.
  *
- * A chunk of rows is transposed, so that lane l of every vector is row r + l and all rows of a vector go through the
- * same operations. Vectors that stick out beyond the last row hold zeros, weigh nothing and leave no residual.
+ * A chunk of rows is transposed, so that lane l of a vector at row r holds row r + l, and all rows of a vector go
+ * through the same operations. Lanes beyond the last row hold zeros, weigh nothing and leave no residual.
  */
 #ifndef GPUREG_STEP_CPU_H
 #define GPUREG_STEP_CPU_H
@@ -15,29 +16,29 @@
 #include "compute/base/row.h"
 #include "compute/base/simd.h"
 
-/* Columns of one turn, a multiple of three: with the rows of a wide chunk they stay in the second-level cache. */
+/* Columns of a turn, a multiple of three. With the rows of a wide chunk they fit the second-level cache. */
 #define GR_HESSIAN_PANEL 384
 
 typedef struct GrChunk
 {
-	int			nterms;			/* of (1, x) */
+	int			nterms;			/* number of terms (1, x) */
 	int			nrows;
-	/* from one column to the next; a multiple of 8, and at least nrows rounded up to that */
+	/* distance of columns in float8: a multiple of 8, at least nrows rounded up to a multiple of 8 */
 	size_t		pitch;
-	double	   *columns;		/* the ones, then those of the rows */
-	double	   *weight;			/* a column: the linear predictor, then w */
-	double	   *residual;		/* a column */
-	double	   *prior;			/* a column, or NULL: the rows' own weights; 0 beyond the last row */
-	const double *offset;		/* a column of those, or NULL */
-	double	   *weighted;		/* three columns, for the Hessian */
-	double	   *lanes;			/* nterms times the lanes of: gradient, its correction, sum w z, sum w z^2 */
+	double	   *columns;		/* nterms + 1 or more columns: ones, then those of the rows */
+	double	   *weight;			/* linear predictor on input, then w */
+	double	   *residual;		/* w times the working residual */
+	double	   *prior;			/* prior weights, 0 beyond the last row; NULL: all 1 */
+	const double *offset;		/* the column of offsets; NULL: none */
+	double	   *weighted;		/* three columns of scratch, for the Hessian */
+	double	   *lanes;			/* per term, four vectors: gradient, its correction, sum w z, sum w z^2 */
 } GrChunk;
 
-/* What logistic() sums beside the columns. */
+/* Sums of logistic() besides the columns. */
 typedef struct GrChunkTotals
 {
 	double		loss;			/* sum of max(-margin, 0) */
-	double		growth;			/* product of 1 + exp(-|eta|), less 1 */
+	double		growth;			/* product of (1 + exp(-|eta|)), minus 1 */
 	double		min_margin;
 	double		nones;
 } GrChunkTotals;
@@ -45,31 +46,31 @@ typedef struct GrChunkTotals
 typedef struct GrStepVersion
 {
 	int			lanes;
-	/* rows of ncols values, less their shift, into columns */
+	/* transposes rows of ncols values, minus shift, into columns */
 	void		(*transpose) (double *columns, size_t pitch, const double *rows, int nrows, int ncols,
 							  const double *shift);
-	/* are all of them finite? */
+	/* true if all values are finite */
 	bool		(*finite) (const double *values, int64_t n);
-	/* in float8 */
+	/* computes eta in float8 */
 	void		(*predict) (const GrChunk *chunk, const double *beta);
 	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals);
-	/* of the Poisson family with the log link; the loss is less by what depends on the responses alone, y log(y) - y */
+	/* Poisson family with the log link; loss lacks the part of the responses alone, y log(y) - y */
 	void		(*poisson) (const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*gradient) (const GrChunk *chunk, double opaque_one);
 	void		(*curvature) (const GrChunk *chunk, double opaque_one);
-	/* of the columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
+	/* columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
 	void		(*hessian) (const GrChunk *chunk, double *packed, int first);
 	/*
-	 * in double-double, the same bits whatever the instruction set; columns begin with the first feature, and offset is
-	 * one of them or NULL
+	 * eta in double-double, with the same bits on all instruction sets. columns begins with the first feature; offset
+	 * is one of the columns or NULL.
 	 */
 	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures,
 								  const double *beta,
 								  const double *shift, const double *offset);
 	/*
-	 * of rows without weights, whole vectors of them: u and v, as gr_plain_row() has them, and t = exp(-|eta|);
-	 * likewise the same bits
+	 * u and v of gr_plain_row() and t = exp(-|eta|), for whole vectors of rows without weights. Same bits on all
+	 * instruction sets.
 	 */
 	void		(*logistic_exact) (double *u, double *v, double *t, const double *eta, const double *response,
 								   int nrows);
@@ -79,7 +80,7 @@ typedef struct GrStepVersion
 						  const double *shift, const double *u, const double *v);
 } GrStepVersion;
 
-/* The functions for each target of simd.h */
+/* Functions for each target of simd.h. */
 extern const GrStepVersion gr_step_plain;
 #if defined(__x86_64__) && defined(__GNUC__)
 extern const GrStepVersion gr_step_avx512;
@@ -88,7 +89,7 @@ extern const GrStepVersion gr_step_avx2;
 extern const GrStepVersion gr_step_neon;
 #endif
 
-/* The functions for this processor with at most max_lanes (1, 2, 4 or 8). */
+/* Returns the functions for this processor with at most max_lanes lanes (1, 2, 4 or 8). */
 static inline const GrStepVersion *
 gr_step_version(int max_lanes)
 {
@@ -125,7 +126,7 @@ NAME(transpose) (double *restrict columns, size_t pitch, const double *restrict 
 			columns[k * pitch + r] = 0.0;
 }
 
-/* v * 0 is 0 for finite v and NaN otherwise. */
+/* Uses that v * 0 is 0 for finite v and NaN otherwise. */
 static TARGET bool
 NAME(finite) (const double *values, int64_t n)
 {
@@ -154,7 +155,7 @@ NAME(finite) (const double *values, int64_t n)
 	return sum == 0.0;
 }
 
-/* weight = eta, four vectors of rows at a time, as each waits for its last sum */
+/* Sets weight to eta. Handles four vectors of rows at a time, as each sum waits for the one before. */
 static TARGET void
 NAME(predict) (const GrChunk *chunk, const double *beta)
 {
@@ -200,10 +201,11 @@ NAME(predict) (const GrChunk *chunk, const double *beta)
 #define EXP_MLA(a, b, c) (fused ? V_FMA(a, b, c) : V_MLA(a, b, c))
 
 /*
- * exp(-a), 0 <= a <= 460, within one unit in the last place. -a = k log 2 + f, |f| <= log(2) / 2; adding 1.5 2^52
- * rounds to an integer, and 1023 more leaves k's biased exponent in the lowest bits. k times the high part of log 2 (33
- * bits, as in fdlibm's e_exp.c) is exact. The polynomial is the minimax one for (exp(f) - 1 - f) / f^2, relative error
- * of exp below 1e-17. fused: a constant; whether each product is rounded with its sum, whatever that takes
+ * Returns exp(-a) for 0 <= a <= 460, within one unit in the last place. With -a = k log 2 + f and |f| <= log(2) / 2,
+ * adding 1.5 2^52 rounds to an integer, and 1023 more leaves k's biased exponent in the lowest bits. k times the high
+ * part of log 2 (33 bits, as in fdlibm's e_exp.c) is exact. The polynomial is the minimax one for (exp(f) - 1 - f) /
+ * f^2; the relative error of exp is below 1e-17. fused: a constant; true if each product is rounded only with its sum,
+ * even if that is slow.
  */
 static inline __attribute__((always_inline)) TARGET V
 NAME(exp_minus_by) (V a, bool fused)
@@ -235,9 +237,9 @@ NAME(exp_minus) (V a)
 }
 
 /*
- * eta to w and r, as gr_logistic_row() does it. The deviance's logarithms are one: log1p of the product of all 1 + t,
- * less 1, which is kept as such so that small t count in full; with t <= 1 and a few hundred rows it stays below 2^300.
- * Where eta is not a number the loss becomes that: V_MAX returns its second operand then.
+ * Replaces eta by w and r as gr_logistic_row() does. The logarithms of the deviance are combined in one: log1p(growth),
+ * where growth is the product of all 1 + t, minus 1, so that small t count in full. With t <= 1 and a few hundred rows
+ * the product stays below 2^300. If eta is NaN so is the loss, as V_MAX returns its second operand then.
  */
 static TARGET void
 NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
@@ -288,7 +290,7 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
-/* What weighted rows add to the totals, one by one, of eta and t = exp(-|eta|) */
+/* Sets totals from weighted rows, one by one. etas, t: eta and exp(-|eta|) of each row. */
 static void
 NAME(total_weighted) (const GrChunk *chunk, const double *etas, const double *t, GrChunkTotals *totals)
 {
@@ -300,7 +302,7 @@ NAME(total_weighted) (const GrChunk *chunk, const double *etas, const double *t,
 		double		y = response[r];
 		double		margin = gr_margin(etas[r], y);
 
-		/* of one class: the log of its probability */
+		/* one class: the log of its probability */
 		if (y == 0.0 || y == 1.0)
 			totals->loss += chunk->prior[r] * (log1p(t[r]) + (margin >= 0.0 ? 0.0 : -margin));
 		else
@@ -310,7 +312,7 @@ NAME(total_weighted) (const GrChunk *chunk, const double *etas, const double *t,
 	}
 }
 
-/* The same as logistic() of weighted rows, whose deviances are summed one by one */
+/* Like logistic(), for weighted rows, whose deviances are summed one by one. */
 static TARGET void
 NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 {
@@ -338,7 +340,7 @@ NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 	NAME(total_weighted) (chunk, etas, ts, totals);
 }
 
-/* The same of counts with a mean of exp(eta); where that is beyond all use, the loss is infinite. */
+/* Like logistic(), for counts with mean exp(eta). If eta is above GR_ETA_MAX the loss is infinite. */
 static TARGET void
 NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 {
@@ -382,7 +384,7 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
-/* lanes += r z, in as many sums as there are lanes, each with its correction */
+/* Adds r z to the lanes, each with its own sum and correction. */
 static TARGET void
 NAME(gradient) (const GrChunk *chunk, double opaque_one)
 {
@@ -407,7 +409,7 @@ NAME(gradient) (const GrChunk *chunk, double opaque_one)
 	}
 }
 
-/* The same, and lanes += w z, w z^2. */
+/* Adds r z, w z and w z^2 to the lanes. */
 static TARGET void
 NAME(curvature) (const GrChunk *chunk, double opaque_one)
 {
@@ -454,8 +456,8 @@ NAME(curvature) (const GrChunk *chunk, double opaque_one)
 } while (0)
 
 /*
- * Entries (i, j) .. (i + 2, j + 2) of the Hessian, as far as they are of the triangle. Nine sums in registers: 6 loads
- * feed 9 products, and AVX2's 16 registers are enough. Columns beyond the last are the last once more, and not written.
+ * Adds the entries (i, j) .. (i + 2, j + 2) of the Hessian that are in the triangle. Nine sums stay in registers: 6
+ * loads feed 9 products, and AVX2's 16 registers suffice. Columns beyond the last repeat the last, and are not written.
  */
 static TARGET void
 NAME(tile) (const GrChunk *chunk, double *packed, int i, int j)
@@ -520,9 +522,9 @@ NAME(hessian) (const GrChunk *chunk, double *packed, int first)
 }
 
 /*
- * eta = beta_0 + sum of beta_j (x_j - shift_j), rounded once from double-double. As in Dot2 of Ogita, Rump and Oishi
- * (2005), s takes the products by TwoSum and c what s loses, the products' errors, and what x - shift loses. Its error,
- * besides that last rounding, is of the order of nfeatures 2^-106 of the sum of magnitudes.
+ * Computes eta = beta_0 + sum of beta_j (x_j - shift_j), rounded once from double-double. As in Dot2 of Ogita, Rump and
+ * Oishi (2005), s sums the products by TwoSum, and c the errors of s, of the products, and of x - shift. The error
+ * besides the last rounding is of the order of nfeatures 2^-106 of the sum of magnitudes.
  */
 static TARGET void
 NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
@@ -576,7 +578,10 @@ NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows
 	}
 }
 
-/* t is at least exp(-460): a predictor that is not a number goes through, as V_MIN gives its second operand then. */
+/*
+ * Computes u, v and t of plain rows. t is at least exp(-460). A NaN in eta stays, as V_MIN returns its second operand
+ * then.
+ */
 static TARGET void
 NAME(logistic_exact) (double *u, double *v, double *ts, const double *etas, const double *response, int nrows)
 {
@@ -598,7 +603,7 @@ NAME(logistic_exact) (double *u, double *v, double *ts, const double *etas, cons
 	}
 }
 
-/* size = |beta_0| + sum of |beta_j (x_j - shift_j)| */
+/* Computes size = |beta_0| + sum of |beta_j (x_j - shift_j)|. */
 static TARGET void
 NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
 				 const double *shift)
@@ -614,8 +619,8 @@ NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, i
 }
 
 /*
- * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for V_LANES values more, as whole vectors
- * are stored and what sticks out is written over.
+ * Writes u[k] (1, x - shift), v[k] for row which[k] to row k of out. out has room for V_LANES more values, as whole
+ * vectors are stored; the excess is overwritten.
  */
 static TARGET void
 NAME(weigh) (double *restrict out, const double *restrict rows, int stride, const int *which, int nrows, int nfeatures,

@@ -1,10 +1,10 @@
 /*
- * terms.c: in which terms a logistic regression is fitted: about which values the features are taken, and in place of
- * which others; and the way back to the features' own.
+ * terms.c: the terms in which a GLM is fitted: shifts that are subtracted from features, linear combinations that
+ * replace nearly collinear features, and the way back to the original features.
  *
- * float8 sums over columns lose digits, and solvers without a Hessian their way, where a feature's mean is far from 0
- * against its spread, or where it is nearly a combination of those before it. The first pass, at beta = 0, is in
- * double-double and tells both. Means are subtracted within each pass; combinations (basis.h) once, from the rows.
+ * If a feature's mean is far from 0 compared with its spread, or a feature is nearly a combination of those before it,
+ * float8 sums lose digits and solvers without a Hessian stall. The first pass, at beta = 0, is in double-double and
+ * detects both. Means are subtracted within each pass; combinations (basis.h) once, from the rows.
  */
 #include "compute/glm/terms.h"
 
@@ -13,22 +13,25 @@
 
 #include "compute/base/dd.h"
 
-/* With more features rows are left as they are: the factor is made here, in double-double, in their cube's time. */
+/* Limit of features up to which rows are changed: the factor takes cubic time in double-double on the host. */
 #define CHANGED_FEATURES_MAX 1000
 
-/* What is left of a feature by those before it, as a share of its variance, from which on it stays as it is. */
+/* A feature is changed if the features before it leave less than this share of its variance. */
 #define CHANGED_SHARE 1e-4
 
-/* Likewise for gradient descent, which takes as many steps as the features' correlations tell. */
+/* CHANGED_SHARE for gradient descent, whose number of steps grows with the features' correlations. */
 #define CHANGED_SHARE_DESCENT 0.05
 
-/* ... and as a share of its sum of squares, so that the pass after the change tells better whether it is collinear. */
+/*
+ * A feature is also changed if less than this share of its sum of squares is left, so that the next pass can tell
+ * better whether it is collinear.
+ */
 #define CHANGED_SHARE_OF_SQUARES 1e-20
 
-/* A sum of rounded numbers is rounding error if it is less than this share of their magnitudes. */
+/* A sum below this share of its terms' magnitudes is rounding error. */
 #define ROUNDED_SUM 1e-14
 
-/* This share of a feature's sum of squares is nothing but its own rounding to float8, some thirty times over. */
+/* A share of a feature's sum of squares that is only its rounding to float8, with a margin of about thirty. */
 #define COLLINEAR 1e-29
 
 int
@@ -41,7 +44,7 @@ gr_terms_nchanged_max(const GrGlmOptions *options)
 	return can_change ? options->shape.nfeatures : 0;
 }
 
-/* From an EXACT pass at beta = 0: the mean of term j, weighted by w, and its variance times the sum of w */
+/* Computes the mean of term j, weighted by w, and its variance times the sum of w, from an EXACT pass at beta = 0. */
 static void
 moments(GrGlmFit *fit, int j, GrDD *mean, GrDD *sumsq)
 {
@@ -59,8 +62,8 @@ moments(GrGlmFit *fit, int j, GrDD *mean, GrDD *sumsq)
 }
 
 /*
- * Where a feature's mean is more than far spreads from 0 it is taken from about its mean. That is rounded to a multiple
- * of a power of two near the spread, so that differences are exact but for values that are far from the others.
+ * Shifts are rounded to a multiple of a power of two near the spread, so that differences are exact except for
+ * outliers.
  */
 void
 gr_terms_choose_shift(GrGlmFit *fit, double far)
@@ -84,7 +87,7 @@ gr_terms_choose_shift(GrGlmFit *fit, double far)
 	}
 }
 
-/* Is feature j, term k, to be changed? */
+/* True if feature j, term k, has to be changed. */
 static bool
 is_changed(GrGlmFit *fit, int j, int k, double share)
 {
@@ -105,7 +108,7 @@ is_changed(GrGlmFit *fit, int j, int k, double share)
 	return residual < share * sumsq || state->pivot[k] < CHANGED_SHARE_OF_SQUARES;
 }
 
-/* Row number n of the basis: what is left of feature j, term k */
+/* Sets row n of the basis to the part of feature j, term k, that the features before it do not explain. */
 static bool
 add_changed(GrGlmFit *fit, int n, int j, int k, GrPoll *poll)
 {
@@ -116,7 +119,7 @@ add_changed(GrGlmFit *fit, int n, int j, int k, GrPoll *poll)
 	if (!gr_normal_residual(state->workspace, fit->nterms, k, coef + state->first, poll))
 		return false;
 	state->changed[n] = j - 1;
-	/* what no more than the rounding of float8 would be left of: see gr_terms_mark_collinear() */
+	/* sum of squares that float8's rounding alone would leave; see gr_terms_mark_collinear() */
 	state->least[k] = 0;
 	for (int i = 0; i <= j; i++)
 		state->least[k] = fmax(state->least[k], coef[i] * coef[i] * gr_fit_hi(fit)[gr_at(i + 1, i + 1)] * COLLINEAR);
@@ -140,7 +143,7 @@ gr_terms_measure(GrGlmFit *fit)
 	}
 }
 
-/* Square roots of the curvature at 0 of the terms about their shifts; 0 for a feature that is constant. */
+/* Sets scales to square roots of the curvature at 0 about the shifts. A constant feature gets 0. */
 void
 gr_terms_choose_scale(GrGlmFit *fit)
 {
@@ -152,7 +155,7 @@ gr_terms_choose_scale(GrGlmFit *fit)
 		GrDD		sumsq;
 
 		moments(fit, j, &mean, &sumsq);
-		/* a constant column is the intercept's: rounding error isn't a scale */
+		/* the intercept covers a constant column, whose rounding error is no scale */
 		if (!(sumsq.hi > COLLINEAR * gr_fit_hi(fit)[gr_at(j + 1, j + 1)]))
 			state->scale[j] = 0;
 		else
@@ -182,10 +185,10 @@ gr_terms_choose_basis(GrGlmFit *fit, bool *found, const GrHost *host, GrError *e
 		*found = most > 0 && is_changed(fit, k + state->first, k, share);
 	if (!*found)
 		return true;
-	/* once rows are changed, all correlations may go */
+	/* once rows are changed, remove all correlations */
 	if (state->options.solver == GR_SOLVER_GD)
 		share = INFINITY;
-	/* the factor, wherever the first one was made */
+	/* make the factor here, wherever the first one was made */
 	memset(state->frozen, 0, (size_t) fit->nterms * sizeof(bool));
 	if (state->options.leave_out > 0)
 		state->frozen[state->options.leave_out - 1] = true;
@@ -204,7 +207,7 @@ gr_terms_choose_basis(GrGlmFit *fit, bool *found, const GrHost *host, GrError *e
 	return true;
 }
 
-/* After the change: marks as aliased the changed features of which nothing but rounding error is left. */
+/* Marks changed features as aliased if only rounding error is left of them. */
 void
 gr_terms_mark_collinear(GrGlmFit *fit)
 {
@@ -290,7 +293,7 @@ gr_terms_to_model(const GrGlmFit *fit, double *beta, double *lo)
 		beta[j] += lo[j];
 }
 
-/* theta and what its last sum has lost, as coefficients of the terms of the model; each rounded once */
+/* Sums theta and theta_lo as coefficients of the terms of the model, each rounded once. */
 void
 gr_terms_estimate(const GrGlmFit *fit, double *beta)
 {
