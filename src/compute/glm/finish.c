@@ -431,7 +431,7 @@ gr_place_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 
-	/* with complete separation the deviance goes to 0 */
+	/* the deviance goes to 0 with complete separation */
 	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	fit->pearson = state->have_sums ? gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] : NAN;
 	state->size = state->have_sums && fit->vcov != NULL ? response_size(fit) : NAN;

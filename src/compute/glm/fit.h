@@ -56,7 +56,7 @@ typedef enum GrGlmPhase
 /* A row of the table of phases. */
 typedef struct GrPhase
 {
-	GrGlmWant want;			/* what the phase asks for */
+	GrGlmWant want;			/* request of the phase */
 	GrPhaseFunction *enter;		/* enters the phase from another one; NULL: only the request is needed */
 	GrPhaseFunction *take;		/* takes the answer to the request; NULL at the end */
 } GrPhase;

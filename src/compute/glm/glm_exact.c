@@ -165,7 +165,7 @@ predict_rows(ExactWork *work, int nrows)
 								 shape.offset ? work->columns + gr_offset_at(shape) * PITCH : NULL);
 }
 
-/* How a row's u and v are computed. */
+/* Kinds of rows in weigh_kind(). */
 typedef enum RowKind
 {
 	WEIGHTED_LOGISTIC,

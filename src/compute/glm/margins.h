@@ -1,7 +1,6 @@
 /*
  * margins.h: average marginal effects: the average change of the mean with a column that a model's features are made
- * of, and its derivatives by the coefficients, for standard errors. Called first: gr_margins_begin(), by the code
- * behind gpu_margins.
+ * of, and its derivatives by the coefficients, for standard errors. fn_margins.c calls gr_margins_begin() first.
  *
  * The effect of a number is the derivative of the mean. The effect of a category is the difference between the means of
  * the row with one level and with the first level. Sums over rows are in double-double.

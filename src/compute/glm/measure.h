@@ -1,6 +1,6 @@
 /*
- * measure.h: what a pass over rows sums: a Newton step, scores, or the derivatives for theta. A fit sets the measure in
- * GrPass (glm.h).
+ * measure.h: the sums that a pass over rows makes: a Newton step, scores, or the derivatives for theta. A fit sets the
+ * measure in GrPass (glm.h).
  */
 #ifndef GPUREG_MEASURE_H
 #define GPUREG_MEASURE_H
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What an EXACT pass computes from u and v of its rows. Other passes are always STEP. */
+/* Kinds of u and v that an EXACT pass computes for its rows. Other passes are always STEP. */
 typedef enum GrMeasure
 {
 	GR_MEASURE_STEP,			/* a Newton step */

@@ -33,7 +33,7 @@ typedef struct GrScores
 	const double *beta;			/* t coefficients of (1, x - shift) */
 	const double *beta_lo;		/* t low halves of beta */
 	const double *shift;		/* nfeatures */
-	bool		hessian;		/* also sum the Hessian */
+	bool		hessian;		/* the Hessian is summed too */
 	double	   *terms;			/* t: scratch */
 } GrScores;
 

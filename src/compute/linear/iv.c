@@ -10,29 +10,29 @@
 #include "compute/linear/ols.h"
 
 /*
- * The factorisation of (Z, E, y), Z being (1, W, Q), and three matrices of (E, y). That of OLS: given (1, W). Given Z,
- * and what Q takes off the former to make it the latter: the projection's.
+ * Working memory: the factorisation of (Z, E, y), where Z is (1, W, Q), and of three matrices of (E, y): given (1, W)
+ * (ols), given Z (rest), and the difference of the two, which Q explains (projected).
  */
 typedef struct Iv
 {
 	const GrIvColumns *columns;
-	int			nall;			/* W, Q and E */
-	int			first;			/* 1: with the ones */
+	int			nall;			/* number of columns W, Q and E */
+	int			first;			/* number of ones: 1 with an intercept, else 0 */
 	int			nw;				/* pivots of (1, W) */
-	int			nz;				/* ... and Q */
+	int			nz;				/* pivots of (1, W, Q) */
 	int			ne;
 	GrLdl		all;
 	GrLdl		ols;
 	GrLdl		rest;
 	GrLdl		projected;
-	GrDDVector	beta;			/* ne: of E, scaled */
-	GrGram		gram;			/* as it was given or, without an intercept, about 0 */
-	GrGram		terms;			/* of (1, W, E, y) */
-	/* the factor of terms that the fit is made from */
+	GrDDVector	beta;			/* ne scaled coefficients of E */
+	GrGram		gram;			/* the given matrix; about 0 without an intercept */
+	GrGram		terms;			/* Gram matrix of (1, W, E, y) */
+	/* the factor of terms from which the fit is made */
 	GrDDVector	l;
 	GrDDVector	d;
 	bool	   *aliased;
-	int		   *columns_of_terms;	/* of gram, from 0 */
+	int		   *columns_of_terms;	/* indexes of terms in gram, from 0 */
 	void	   *ols_workspace;
 } Iv;
 
@@ -42,7 +42,7 @@ nall_of(const GrIvColumns *columns)
 	return columns->nexogenous + columns->ninstruments + columns->nendogenous;
 }
 
-/* Carves the workspace for iv->columns, with an intercept or, where that takes less, without. */
+/* Carves the workspace for iv->columns with an intercept; without one the fit needs less. */
 static void
 carve_iv(Iv *iv, GrArena *arena)
 {
@@ -86,7 +86,7 @@ gr_iv_workspace_nbytes(const GrIvColumns *columns)
 	return arena.used;
 }
 
-/* Copies gram about its shift or, without an intercept, about 0, and factorises that. */
+/* Copies gram, about 0 if there is no intercept, and factorises the copy. Returns false on an error. */
 static bool
 load(Iv *iv, const GrGram *gram, const GrHost *host, GrError *err)
 {
@@ -100,7 +100,7 @@ load(Iv *iv, const GrGram *gram, const GrHost *host, GrError *err)
 	return gr_ldl_load(&iv->all, &iv->gram, 1 - iv->first, err) && gr_ldl_factorise(&iv->all, host, err);
 }
 
-/* Entry (a, b) of the three matrices of (E, y); row a times D is in all.u */
+/* Computes entry (a, b) of the three matrices of (E, y). all.u has row a times D. */
 static void
 fill_entry(Iv *iv, int64_t a, int64_t b)
 {
@@ -134,7 +134,7 @@ count_pivots(const GrLdl *ldl, int first, int end)
 	return n;
 }
 
-/* The three matrices, factorised: E that are aliased for OLS are so in all of them */
+/* Computes and factorises the three matrices. Columns of E that are aliased for OLS are aliased in all of them. */
 static bool
 factorise_blocks(Iv *iv, int64_t nrows, const GrHost *host, GrError *err)
 {
@@ -167,7 +167,7 @@ factorise_blocks(Iv *iv, int64_t nrows, const GrHost *host, GrError *err)
 	return gr_ldl_factorise(&iv->rest, host, err) && gr_ldl_factorise(&iv->projected, host, err);
 }
 
-/* What is left of y, which is 0 or more */
+/* Returns the part of y that the pivots leave, at least 0. */
 static GrDD
 remainder_of(const GrLdl *ldl)
 {
@@ -176,7 +176,7 @@ remainder_of(const GrLdl *ldl)
 	return d.hi > 0 ? d : gr_dd(0.0);
 }
 
-/* The coefficients of E, scaled */
+/* Solves for the scaled coefficients of E. */
 static void
 solve_endogenous(Iv *iv)
 {
@@ -193,8 +193,8 @@ solve_endogenous(Iv *iv)
 }
 
 /*
- * |y - X b|^2, scaled: what is in the instruments' span, of which the projection leaves the least, and what isn't: a
- * sum of squares along the factor of the rest.
+ * Returns |y - X b|^2, scaled: the part in the instruments' span, which the projection minimises, plus the rest, a sum
+ * of squares along the factor of rest.
  */
 static GrDD
 residual_squares(const Iv *iv)
@@ -215,7 +215,10 @@ residual_squares(const Iv *iv)
 	return sum;
 }
 
-/* The matrix of (1, W, E, y), and L and D of the regressors' projections in it */
+/*
+ * Makes the matrix of (1, W, E, y), and L and D with the regressors' projections. Returns false if gr_gram_subset()
+ * does.
+ */
 static bool
 make_terms(Iv *iv, GrDD rss)
 {
@@ -242,7 +245,7 @@ make_terms(Iv *iv, GrDD rss)
 	return true;
 }
 
-/* (more / df1) / (left / df2), where more and left are of one scale */
+/* Returns the F statistic (more / df1) / (left / df2). more, left: sums of squares in the same scale. */
 static GrIvTest
 f_test(GrDD more, GrDD left, int64_t df1, int64_t df2)
 {
@@ -254,7 +257,7 @@ f_test(GrDD more, GrDD left, int64_t df1, int64_t df2)
 	return test;
 }
 
-/* The tests; the diagonals of the matrices are in L as they were */
+/* Computes the first-stage and the Hausman tests. The diagonals of the matrices are still in L. */
 static void
 make_tests(const Iv *iv, int64_t nrows, GrIvFit *fit)
 {
@@ -271,15 +274,15 @@ make_tests(const Iv *iv, int64_t nrows, GrIvFit *fit)
 		if (iv->ols.aliased[e])
 			fit->first_stage[e].statistic = NAN;
 	}
-	/* as what is left of either is known to within its rounding, an equal one adds nothing */
+	/* both remainders have rounding errors, so a smaller difference counts as 0 */
 	if (!(more.hi > GR_ROUNDING_TOLERANCE * ols.hi))
 		more = gr_dd(0.0);
 	fit->hausman = f_test(more, augmented, rank_rest, nrows - fit->rank - rank_rest);
 }
 
 /*
- * n times the share of the residuals' squares about their mean that the instruments explain. Without an intercept the
- * mean isn't 0, and what the instruments leave is taken from the squares about it, as in R's AER.
+ * Computes Sargan's statistic: n times the share of the residuals' squares about their mean that the instruments
+ * explain. Without an intercept the mean is not 0, and is subtracted from both sums of squares, as in R's AER.
  */
 static void
 test_overidentification(const Iv *iv, GrDD rss, int64_t nrows, GrIvFit *fit)
@@ -338,7 +341,7 @@ gr_iv_solve(const GrGram *gram, const GrIvColumns *columns, void *workspace, GrI
 	factor = (GrOlsFactor) {gr_dd_from(iv.l, 0), gr_dd_from(iv.d, 0), iv.aliased};
 	if (!gr_ols_finish(&iv.terms, &factor, iv.ols_workspace, &ols, host, err))
 	{
-		/* a column of that triangle as one of this */
+		/* translate a column of terms to one of gram */
 		if (err->where >= columns->nexogenous)
 			err->where += columns->ninstruments;
 		return false;

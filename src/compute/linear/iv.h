@@ -1,14 +1,15 @@
 /*
- * iv.h: two-stage least squares from a Gram matrix in double-double, and the tests that go with it.
+ * iv.h: two-stage least squares from a Gram matrix in double-double, and its tests. The SQL function of IV fits calls
+ * gr_iv_workspace_nbytes() and gr_iv_solve().
  *
  * Regressors X = (1, exogenous W, endogenous E), instruments Z = (1, W, excluded instruments Q): b = (X'PX)^-1 X'Py
- * with P = Z (Z'Z)^-1 Z', and the covariances are sigma^2 (X'PX)^-1, sigma^2 being RSS over the rows less the terms.
- * One factorisation of (Z, E, y) gives it all: what the columns of Q add to that of (1, W) is the projection of E and y
- * (A), what all of Z leaves is the rest (R); both are sums of products, so that a weak instrument doesn't cancel. See
- * Davidson and MacKinnon (2004), Econometric Theory and Methods, 8.3 and 8.6.
+ * with P = Z (Z'Z)^-1 Z'. The covariances are sigma^2 (X'PX)^-1, where sigma^2 is RSS / (rows - rank). One
+ * factorisation of (Z, E, y) suffices: what the columns of Q add to that of (1, W) is the projection of E and y (A),
+ * what Z leaves is the rest (R). Both are sums of products, so that a weak instrument does not cancel. See Davidson and
+ * MacKinnon (2004), Econometric Theory and Methods, 8.3 and 8.6.
  *
- * Aliased is what is aliased in a linear regression on the columns before it, in the order (1, W, Q, E): exogenous
- * regressors and endogenous ones have no coefficient then, and instruments count for nothing.
+ * A column is aliased if it is aliased in a linear regression on the columns before it, in the order (1, W, Q, E).
+ * Aliased regressors have no coefficient, and aliased instruments are ignored.
  */
 #ifndef GPUREG_IV_H
 #define GPUREG_IV_H
@@ -20,18 +21,18 @@ extern "C" {
 #endif
 
 /*
- * How many columns of each kind a Gram matrix has, in this order: (1, exogenous, instruments, endogenous, response).
- * The ones may take no part.
+ * Numbers of columns of a Gram matrix, in this order: (1, exogenous, instruments, endogenous, response). Without an
+ * intercept the ones are ignored.
  */
 typedef struct GrIvColumns
 {
 	int			nexogenous;
-	int			ninstruments;	/* excluded ones */
-	int			nendogenous;	/* 1 or more */
+	int			ninstruments;	/* excluded instruments */
+	int			nendogenous;	/* at least 1 */
 	bool		intercept;
 } GrIvColumns;
 
-/* A test's statistic, of F with df1 and df2 degrees of freedom or of chi squared with df1; NaN: there is none */
+/* A test: F with df1 and df2 degrees of freedom, or chi squared with df1. NaN: no statistic. */
 typedef struct GrIvTest
 {
 	int64_t		df1;
@@ -41,27 +42,29 @@ typedef struct GrIvTest
 
 typedef struct GrIvFit
 {
-	int			nterms;			/* (1,) exogenous, endogenous: in this order */
+	int			nterms;			/* number of terms: intercept if any, exogenous, endogenous */
 	int			rank;			/* terms that are not aliased */
-	int			instruments;	/* excluded ones that aren't aliased */
-	int			endogenous;		/* likewise */
-	bool		identified;		/* do instruments tell the endogenous' effects? If not, all below is of no use */
+	int			instruments;	/* excluded instruments that are not aliased */
+	int			endogenous;		/* endogenous regressors that are not aliased */
+	bool		identified;		/* the instruments determine the coefficients of E; if false, no later member is
+								 * valid */
 	int64_t		df_residual;	/* rows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term */
 	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0 */
-	double		rss;			/* of y - X b */
-	double		tss;			/* about the mean if there is an intercept, else about 0 */
-	GrIvTest   *first_stage;	/* nendogenous: of the instruments in the regression of an endogenous one, F */
-	GrIvTest	hausman;		/* of endogeneity (Wu and Hausman): what E less its projection adds to OLS, F */
-	GrIvTest	sargan;			/* of overidentification, chi squared */
+	double		rss;			/* residual sum of squares of y - X b */
+	double		tss;			/* total sum of squares, about the mean with an intercept, else about 0 */
+	GrIvTest   *first_stage;	/* nendogenous F tests of the instruments in the regression of each endogenous
+								 * regressor */
+	GrIvTest	hausman;		/* F test of endogeneity (Wu and Hausman): what the residuals of E add to OLS */
+	GrIvTest	sargan;			/* chi squared test of overidentification */
 } GrIvFit;
 
-/* Bytes of workspace for gr_iv_solve() */
+/* Returns the bytes of workspace for gr_iv_solve(). */
 extern size_t gr_iv_workspace_nbytes(const GrIvColumns *columns);
 
 /*
- * Solves gram, of 1 row or more. The fit's arrays are the caller's. Fails as gr_ols_solve() does; where: the column as
- * in gram, -1 the ones.
+ * Solves gram, which has at least 1 row. The caller owns the arrays of fit. Fails as gr_ols_solve() does. where: column
+ * of gram, -1 for the ones.
  */
 extern bool gr_iv_solve(const GrGram *gram, const GrIvColumns *columns, void *workspace, GrIvFit *fit,
 						const GrHost *host, GrError *err);

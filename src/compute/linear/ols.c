@@ -1,6 +1,4 @@
-/*
- * ols.c: fits from normal equations that are solved in double-double.
- */
+/* ols.c: linear regressions from normal equations solved in double-double; see ols.h. */
 #include "compute/linear/ols.h"
 
 #include <float.h>
@@ -8,8 +6,8 @@
 #include <string.h>
 
 /*
- * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative GR_DD_NOISE by
- * entries, and beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
+ * Returns the rounding error of a residual sum of squares. Entries of the matrix have a relative error of GR_DD_NOISE,
+ * which beta' A beta inherits. Uses |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
  */
 static double
 rss_noise(const GrNormalFactor *f)
@@ -21,11 +19,11 @@ rss_noise(const GrNormalFactor *f)
 	return GR_DD_NOISE * norm * norm;
 }
 
-/* The scaled solution becomes that of the terms that are wanted; false if one of them is aliased. */
+/* Moves the scaled solution to the reported terms. Returns false if a target of a move is aliased. */
 static bool
 move_solution(GrNormalFactor *f, const GrTermMoves *moves)
 {
-	/* room that a device's solution would take */
+	/* memory of a device's solution, unused here */
 	double	   *magnitude = f->origin.hi;
 
 	for (int64_t k = 0; k < f->m; k++)
@@ -48,7 +46,7 @@ move_solution(GrNormalFactor *f, const GrTermMoves *moves)
 	return true;
 }
 
-/* The scaled solution's intercept becomes that about the values themselves: b_0 = t_0 + c_y - sum of c_j t_j. */
+/* Moves the scaled solution's intercept from the shifts to 0: b_0 = t_0 + c_y - sum of c_j t_j. */
 static void
 move_intercept(GrNormalFactor *f, const GrNormalMatrix *a)
 {
@@ -68,7 +66,7 @@ move_intercept(GrNormalFactor *f, const GrNormalMatrix *a)
 	gr_dd_set(f->ldl.u, 0, fabs(moved.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : moved);
 }
 
-/* Fails for a result that isn't 0 in double-double, and no float8 with all its digits. where: its column */
+/* Fails because a result that is not 0 in double-double is 0, subnormal or infinite in float8. where: its column. */
 static bool
 fail_range(double value, int64_t where, const char *what, GrError *err)
 {
@@ -77,7 +75,7 @@ fail_range(double value, int64_t where, const char *what, GrError *err)
 	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, where, "%s", what);
 }
 
-/* The covariance matrix; NaN without a degree of freedom */
+/* Computes the covariance matrix; NaN without degrees of freedom. */
 static bool
 fill_vcov(GrNormalFactor *f, const GrNormalMatrix *a, GrDD rss, double y_scale, GrOlsFit *fit,
 		  const GrHost *host, GrError *err)
@@ -103,7 +101,7 @@ fill_vcov(GrNormalFactor *f, const GrNormalMatrix *a, GrDD rss, double y_scale, 
 	return true;
 }
 
-/* l2 times the slopes' sum of squares, scaled as the residual sum of squares is */
+/* Returns l2 times the slopes' sum of squares, scaled as the residual sum of squares. */
 static GrDD
 ridge_of(const GrNormalFactor *f, bool intercept, double l2)
 {
@@ -119,7 +117,7 @@ ridge_of(const GrNormalFactor *f, bool intercept, double l2)
 	return gr_dd_mul_d(sum, l2);
 }
 
-/* What an OLS fit is made of, from a solution. */
+/* Sets the members of fit from a solution. Returns false on an error. */
 static bool
 fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, GrOlsFit *fit, const GrHost *host, GrError *err)
 {
@@ -131,7 +129,9 @@ fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, GrOlsFit *fi
 
 	if (fit->intercept)
 	{
-		/* about the mean: the first step of the factorisation, u = l d; the intercept is never aliased */
+		/*
+		 * sum of squares about the mean by the first step of the factorisation, u = l d; the intercept is never aliased
+		 */
 		GrDD		u = gr_dd_mul(gr_dd_get(f->ldl.l, gr_packed(f->m, 0)), gr_dd_get(f->ldl.d, 0));
 		GrDDConstVector first = {&u.hi, &u.lo};
 
@@ -155,7 +155,7 @@ fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, GrOlsFit *fi
 	for (int k = 0; k < f->m; k++)
 		if (!f->ldl.aliased[k] && f->ldl.u.hi[k] != 0.0 && !isnormal(fit->coef[k]))
 			return fail_range(fit->coef[k], gr_column_of_row(a->rows, k + a->skip), "coefficient", err);
-	/* with coefficients alone, nobody asks for these */
+	/* the caller wants only coefficients */
 	if (fit->vcov == NULL)
 		return true;
 	if (rss.hi != 0.0 && !isnormal(fit->rss))
@@ -166,7 +166,7 @@ fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, GrOlsFit *fi
 }
 
 /*
- * Copies gram into the room of the inverse; without an intercept, the copy is about 0. *a becomes that copy's. False if
+ * Copies gram to the memory of the inverse, about 0 if there is no intercept. Sets a to the copy. Returns false if
  * canceled.
  */
 static bool
@@ -186,7 +186,7 @@ copy_sums(GrNormalFactor *f, GrNormalMatrix *a, const GrGram *gram, bool interce
 	return true;
 }
 
-/* The penalty's second derivative: l2 on the slopes' diagonal, about any shift */
+/* Adds l2 to the diagonal of the slopes, the second derivative of the penalty about any shift. */
 static void
 add_ridge(GrNormalFactor *f, int nfeatures, double l2)
 {
@@ -194,7 +194,7 @@ add_ridge(GrNormalFactor *f, int nfeatures, double l2)
 		gr_dd_set(f->inverse, gr_packed(j, j), gr_dd_add(gr_dd_get(f->inverse, gr_packed(j, j)), gr_dd(l2)));
 }
 
-/* The matrix that is solved for a fit to gram */
+/* Returns the matrix to be solved for a fit to gram. */
 static GrNormalMatrix
 matrix_of(const GrGram *gram, bool intercept)
 {
@@ -204,7 +204,7 @@ matrix_of(const GrGram *gram, bool intercept)
 	};
 }
 
-/* The rank that sums over gram's rows have at most */
+/* Returns the largest possible rank of the sums of gram's rows. */
 static int64_t
 max_rank_of(const GrGram *gram)
 {

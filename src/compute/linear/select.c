@@ -1,6 +1,4 @@
-/*
- * select.c: steps forward and backward, and what they share with the search for the best subset; see select.h.
- */
+/* select.c: forward and backward selection, and helpers shared with the search for the best subset; see select.h. */
 #include "compute/linear/select.h"
 
 #include <math.h>
@@ -9,22 +7,22 @@
 #include "compute/linalg/normal.h"
 #include "compute/linear/select_best.h"
 
-/* Entry (i, j) of a packed triangle, whichever is greater */
+/* Returns the index of entry (i, j) of a packed triangle; i may be less than j. */
 static inline int64_t
 entry_of(int64_t i, int64_t j)
 {
 	return i > j ? gr_packed(i, j) : gr_packed(j, i);
 }
 
-/* What gr_select() works in, beside GrSelect */
+/* Working memory of gr_select() besides GrSelect. */
 typedef struct SelectWork
 {
 	GrLdl		ldl;
-	GrDDVector	swept;			/* packed triangle: c, swept */
+	GrDDVector	swept;			/* packed triangle: a swept copy of c */
 	GrGram		about_0;
 } SelectWork;
 
-/* Carves what any selection of select->nfeatures features works in. */
+/* Carves the memory of any selection among select->nfeatures features. */
 static void
 carve_select(GrSelect *select, SelectWork *work, bool intercept, GrArena *arena)
 {
@@ -60,8 +58,8 @@ gr_select_workspace_nbytes(int nfeatures, GrSelectMethod method)
 }
 
 /*
- * The triangle of the features and the response, scaled, less what the ones explain. With the scales that a fit of all
- * would have, and the pivots that features must have there
+ * Loads the scaled triangle of the features and the response, minus what the ones explain. Scales and least pivots are
+ * those of a fit of all features. Returns false on an error.
  */
 static bool
 load(GrSelect *select, GrLdl *ldl)
@@ -89,7 +87,7 @@ load(GrSelect *select, GrLdl *ldl)
 	return true;
 }
 
-/* Without an intercept, the sums about 0 in place of those about a shift */
+/* Replaces sums about a shift by sums about 0 if there is no intercept. Returns false if canceled. */
 static bool
 translate_back(GrSelect *select, GrGram about_0)
 {
@@ -108,9 +106,9 @@ translate_back(GrSelect *select, GrGram about_0)
  */
 
 /*
- * Sweeps feature k of a packed triangle of m rows in, or back out. Of those in, the diagonal is less the inverse's and
- * the response's row has the coefficients; of the others, it is what those leave. Both as in Goodnight (1979), A
- * tutorial on the SWEEP operator.
+ * Sweeps feature k of a packed triangle of m rows into the model, or out of it. For features in the model, the diagonal
+ * is minus that of the inverse and the response's row has the coefficients; the rest of the triangle is what they
+ * leave. See Goodnight (1979), A tutorial on the SWEEP operator. Returns false if canceled.
  */
 static bool
 sweep(GrDDVector a, int64_t m, int64_t k, bool out, GrPoll *poll)
@@ -145,7 +143,7 @@ sweep(GrDDVector a, int64_t m, int64_t k, bool out, GrPoll *poll)
 	return true;
 }
 
-/* What feature k takes off the RSS or, where it is in, would add to it */
+/* Returns the reduction of the RSS by adding feature k, or its increase by removing k if k is in the model. */
 static GrDD
 change_of(GrDDVector a, int64_t p, int64_t k)
 {
@@ -165,7 +163,7 @@ is_less(GrDD a, GrDD b)
 	return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
 }
 
-/* The features that are in, as a subset of that size */
+/* Tries the n features that are in as a subset of that size. */
 static bool
 note(GrSelect *select, const bool *in, int n)
 {
@@ -181,7 +179,7 @@ note(GrSelect *select, const bool *in, int n)
 	return gr_select_try(select, subset, n, &better);
 }
 
-/* Steps from none on, as far as the rank and max_size go */
+/* Adds features one by one, from none, up to the rank and max_size. */
 static bool
 step_forward(GrSelect *select, GrDDVector a, bool *in, int max_rank)
 {
@@ -210,7 +208,7 @@ step_forward(GrSelect *select, GrDDVector a, bool *in, int max_rank)
 	return true;
 }
 
-/* All features that aren't aliased in a fit of all are in; how many these are */
+/* Sweeps in all features that are not aliased in a fit of all. *rank: their number. */
 static bool
 sweep_all(GrSelect *select, GrDDVector a, bool *in, int max_rank, int *rank)
 {
@@ -245,7 +243,7 @@ step_backward(GrSelect *select, GrDDVector a, bool *in, int rank)
 
 		if (!note(select, in, n))
 			return false;
-		/* as features are in, the diagonal is negative; where rounding has made it 0, nothing tells what it costs */
+		/* for features in the model the diagonal is negative; if rounding made it 0, the cost is unknown */
 		for (int k = 0; k < p; k++)
 			if (in[k] && (next < 0 || is_less(change_of(a, p, k), change_of(a, p, next))))
 				next = k;
@@ -256,7 +254,7 @@ step_backward(GrSelect *select, GrDDVector a, bool *in, int rank)
 	return true;
 }
 
-/* The total sum of squares, the fit of all features, and the steps or the search */
+/* Computes the total sum of squares and the fit of all features, and runs the steps or the search. */
 static bool
 run(GrSelect *select, GrDDVector a, bool *in)
 {
@@ -271,7 +269,7 @@ run(GrSelect *select, GrDDVector a, bool *in)
 	if (!gr_select_solve(select, select->sorted, select->nfeatures, &fit))
 		return false;
 	selection->full_rss = fit.rss;
-	/* without an intercept there is no fit of no terms */
+	/* the sum of squares of a model without terms cannot come from a fit if there is no intercept */
 	selection->rss[0] = fit.tss;
 	select->known[0] = true;
 	if (!sweep_all(select, a, in, max_rank, &selection->rank))

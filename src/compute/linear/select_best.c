@@ -9,54 +9,60 @@
 
 #include "compute/linalg/normal.h"
 
-/* Nodes of so many features that may be dropped put them in order; below, that takes longer than it saves. */
+/* Least number of droppable features for which a node sorts them. With fewer, sorting costs more than it saves. */
 #define SORTED_MIN 4
 
-/* ... and of so many are bounded anew by how their coefficients' variances lie together. */
+/* Least number of droppable features for which a node computes a new bound from its coefficients' variances. */
 #define BOUND_MIN 14
 
-/* The power of a matrix whose trace tells its largest eigenvalue, to within that root of its size */
+/* Power of a matrix from whose trace the largest eigenvalue is bounded, to within that root of the matrix's size. */
 #define SPREAD_POWER 128
 
-/* What is left of a bound, for its own rounding */
+/* Share taken off a bound for its own rounding error. */
 #define SLACK 1e-6
 
 /*
- * The rounding of a subset's RSS as the search has it, as a share of the response's length: so many roundings for each
- * feature, times how much longer a feature is than what the others leave of it.
+ * Rounding error of a subset's RSS in the search, as a share of the response's length: this many roundings per feature,
+ * times the ratio of a feature's length to what the others leave of it.
  */
 #define ROUNDINGS 16
 
-/* More than this share of what all features leave of the response's length, and the search is in double-double. */
+/*
+ * If the rounding error exceeds this share of the length that all features leave of the response, the search is in
+ * double-double.
+ */
 #define ROUNDING_MAX 1e-4
 
 typedef struct Search
 {
 	GrSelect   *select;
-	int			p;				/* features that take part */
+	int			p;				/* number of features in the search */
 	int			max_size;
-	double		rounding;		/* in units of the scaled response */
-	double		unit;			/* times this squared, an RSS is in these units squared */
-	double	   *limit;			/* max_size + 1: below it an RSS is the best of its size, but for rounding */
-	double	   *limit_from;		/* max_size + 1: the largest of that size or greater ones */
-	int		   *places;			/* p: the features */
-	int		   *fixed;			/* of a node */
+	double		rounding;		/* rounding error, in units of the scaled response */
+	double		unit;			/* unit^2 times an RSS is the RSS in the search */
+	double	   *limit;			/* max_size + 1: an RSS in the search below limit[k] is the best of size k, up to
+								 * rounding */
+	double	   *limit_from;		/* max_size + 1: largest limit of this size and greater ones */
+	int		   *places;			/* p: indexes of the features */
+	int		   *fixed;			/* features that a node cannot drop */
 	int			nfixed;
 	int			depth;
-	int		   *vars;			/* p of each depth */
-	double	   *cost;			/* likewise */
-	int		   *order;			/* p */
-	double	   *sorted;			/* p */
-	double	   *share;			/* p */
-	double	   *bound;			/* p of each depth: of V, by feature */
-	double	   *matrix;			/* 2 p (p + 2) */
-	int		   *subset;			/* p */
+	int		   *vars;			/* p per depth: features that a node may drop */
+	double	   *cost;			/* p per depth: cost of dropping each */
+	int		   *order;			/* p: scratch of sorting */
+	double	   *sorted;			/* p: scratch */
+	double	   *share;			/* p: squared coefficients over bound */
+	double	   *bound;			/* p per depth: bound of V by feature */
+	double	   *matrix;			/* 2 p (p + 2): scratch */
+	int		   *subset;			/* p: a subset of features */
 	double	   *room;
 	GrPoll		poll;
 	int64_t		nnodes;
 } Search;
 
-/* An RSS as the search has it is below, if the subset is better than the best that is known. */
+/*
+ * Updates the limit of a size: a subset whose RSS in the search is below the limit may be better than the best known.
+ */
 static void
 set_limit(Search *search, int size)
 {
@@ -73,7 +79,7 @@ set_limit(Search *search, int size)
 	}
 }
 
-/* The first so many of search->fixed */
+/* Tries the first size features of search->fixed. Returns false on an error. */
 static bool
 try_subset(Search *search, int size)
 {
@@ -89,13 +95,13 @@ try_subset(Search *search, int size)
 }
 
 /*
- * For V, of n rows, which becomes its diagonal: no less than the largest eigenvalue of V as a correlation matrix C.
- * That is at most the root of the trace of a power of C. room: n more than V
+ * Returns an upper bound of the largest eigenvalue of V, n x n, scaled to a correlation matrix C: the root of the trace
+ * of a power of C. On return v begins with V's diagonal. room: n numbers more than V.
  */
 static double
 spread_of(double *v, int n, double *room)
 {
-	double		logarithm = 0;	/* of what C's power was divided by */
+	double		logarithm = 0;	/* log of the divisor of C's power */
 	double		power = 1;
 
 	for (int i = 0; i < n; i++)
@@ -113,7 +119,7 @@ spread_of(double *v, int n, double *room)
 		logarithm += log(trace) / power;
 		if (power == SPREAD_POWER)
 			break;
-		/* symmetric: a row by a row */
+		/* the matrix is symmetric: multiply rows by rows */
 		for (int i = 0; i < n; i++)
 			for (int k = 0; k <= i; k++)
 			{
@@ -131,16 +137,16 @@ spread_of(double *v, int n, double *room)
 }
 
 /*
- * Which children of a node can be better than what is known; cost[j] becomes infinite where that of feature j can't.
- * Dropping features D adds b_D' (V_DD)^-1 b_D to the RSS, V being the inverse of the products and b the coefficients:
- * at least what dropping one of them does. And V is at most a diagonal matrix, in the order of matrices, and stays so
- * when features are dropped: so it is at least the sum of b[j]^2 over that diagonal, which search->share has, in the
+ * Sets cost[j] to infinity if the child without feature j cannot be better than what is known. Dropping features D adds
+ * b_D' (V_DD)^-1 b_D to the RSS, where V is the inverse of the products and b the coefficients. That is at least the
+ * cost of dropping one of them. V is at most a diagonal matrix, in the order of matrices, and stays so when features
+ * are dropped. So the increase is also at least the sum of b[j]^2 over that diagonal, which is in search->share in the
  * order of the node's b features.
  */
 static void
 bound_children(Search *search, int b, double rss, double *cost)
 {
-	double	   *least = search->sorted;		/* of the features behind j, in ascending order */
+	double	   *least = search->sorted;		/* shares of the features behind j, ascending */
 	int			n = 0;
 
 	for (int j = b - 1; j >= 0; j--)
@@ -150,7 +156,7 @@ bound_children(Search *search, int b, double rss, double *cost)
 		bool		hopeless = rss + cost[j] * (1 - SLACK) >= search->limit_from[search->nfixed + j + 1];
 		int			k = n++;
 
-		/* as many as there are, less one for each feature that is dropped */
+		/* sizes from all features down to one feature less per dropped feature */
 		if (!hopeless)
 		{
 			hopeless = true;
@@ -187,7 +193,7 @@ bound_children(Search *search, int b, double rss, double *cost)
 #define LEAST_DIAGONAL 1e-12
 #include "compute/linear/select_search.h"
 
-/* a's square root, by a step of Newton's */
+/* Returns the square root of a by one Newton step from that of a.hi. */
 static GrDD
 dd_sqrt(GrDD a)
 {
@@ -215,7 +221,7 @@ dd_sqrt(GrDD a)
  * Before it begins
  */
 
-/* Carves what a search of all p features among search->p ones works in, but for the places. */
+/* Carves the memory of a search of p features, except search->places. */
 static void
 carve_search(Search *search, GrLdl *ldl, int p, GrArena *arena)
 {
@@ -233,7 +239,7 @@ carve_search(Search *search, GrLdl *ldl, int p, GrArena *arena)
 	search->share = gr_carve_doubles(arena, p1);
 	search->bound = gr_carve_doubles(arena, p1 * p1);
 	search->matrix = gr_carve_doubles(arena, 2 * p1 * (p1 + 2));
-	/* a node of b features has b rows of b + 1, a row, and what it is sorted with; there is one of each b */
+	/* per b: a node's b rows of b + 1, one more row, and scratch of sorting */
 	search->room = gr_carve_doubles(arena, 2 * (p1 * (p1 + 1) * (2 * p1 + 1) / 6 + 6 * p1 * (p1 + 2)));
 }
 
@@ -253,7 +259,7 @@ gr_select_best_count(int nfeatures, GrArena *arena)
 	carve_search(&search, &ldl, nfeatures, arena);
 }
 
-/* The features that vary: others have no part in any model. */
+/* Chooses the features that vary; no model uses the others. Returns their number. */
 static int
 choose_places(const GrSelect *select, int *places)
 {
@@ -265,7 +271,7 @@ choose_places(const GrSelect *select, int *places)
 	return n;
 }
 
-/* Their products, scaled by powers of two so that the squares are in [1, 4) */
+/* Loads the products of the chosen features, scaled by powers of two that bring their squares into [1, 4). */
 static void
 load_places(const GrSelect *select, const Search *search, GrLdl *ldl)
 {
@@ -287,8 +293,8 @@ load_places(const GrSelect *select, const Search *search, GrLdl *ldl)
 }
 
 /*
- * How much longer, at most, a feature is than what all others leave of it: the root of a variance inflation factor.
- * Infinite where one is aliased. column: room for p
+ * Returns the largest ratio of a feature's length to what all others leave of it, the root of a variance inflation
+ * factor. Infinite if a feature is aliased. column: p numbers of scratch.
  */
 static double
 inflation(const GrLdl *ldl, double *column)
@@ -303,7 +309,7 @@ inflation(const GrLdl *ldl, double *column)
 
 		if (ldl->aliased[i])
 			return INFINITY;
-		/* column i of inv(L): what the feature has a part in */
+		/* column i of inv(L), whose entries weigh the pivots */
 		for (int k = i; k < p; k++)
 		{
 			column[k] = k == i ? 1 : 0;
@@ -319,7 +325,7 @@ inflation(const GrLdl *ldl, double *column)
 	return largest;
 }
 
-/* Chooses the arithmetic: true for double-double. *rounding: of what it finds */
+/* Chooses the arithmetic. Returns true for double-double. *rounding: rounding error of the search. */
 static bool
 choose_arithmetic(const GrLdl *ldl, double response, double *column, double *rounding)
 {
@@ -330,7 +336,7 @@ choose_arithmetic(const GrLdl *ldl, double response, double *column, double *rou
 	*rounding = ROUNDINGS * p * DBL_EPSILON * factor * response;
 	if (*rounding < ROUNDING_MAX * left)
 		return false;
-	/* features that aren't aliased are no further off than the square root of GR_ALIAS_TOLERANCE */
+	/* features that are not aliased have at most this ratio */
 	*rounding = ROUNDINGS * p * 0x1p-104 * fmin(factor, 1 / sqrt(GR_ALIAS_TOLERANCE)) * response;
 	return true;
 }

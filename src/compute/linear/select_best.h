@@ -1,6 +1,4 @@
-/*
- * select_best.h: the best subset of each size by branch and bound; see select.h.
- */
+/* select_best.h: the search for the best subset of each size by branch and bound; see select.h. Called by select.c. */
 #ifndef GPUREG_SELECT_BEST_H
 #define GPUREG_SELECT_BEST_H
 
@@ -10,10 +8,10 @@
 extern "C" {
 #endif
 
-/* Counts in arena what the search carves from select->arena. */
+/* Counts in arena the memory that the search carves from select->arena. */
 extern void gr_select_best_count(int nfeatures, GrArena *arena);
 
-/* The search, which begins with what is known */
+/* Runs the search, which begins with the best subsets known so far. Returns false on an error. */
 extern bool gr_select_best(GrSelect *select);
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
 /*
- * select_search.h: the search of select_best.c, for numbers of one kind; included once for each.
+ * select_search.h: the search of select_best.c as a template, included once per type of number.
  *
- * The includer defines REAL, its operations ADD, SUB, MUL, DIV, SQRT, HI and REAL_OF (of a GrDD), and NAME(x), which
- * makes a function's name its own. Undefined again at the end
+ * The includer defines REAL, its operations ADD, SUB, MUL, DIV, SQRT, HI and REAL_OF (from a GrDD), and NAME(x), which
+ * makes function names unique. All are undefined at the end.
  */
 
 /*
- * A node: b features that may be dropped, the factor of these less what the fixed ones explain, b rows of b + 1, of
- * which the last one is the response's; and the RSS of all.
+ * A node of the search tree: b features that may be dropped; their factor minus what the fixed features explain, b rows
+ * of b + 1 numbers, the last column for the response; and the RSS with all features.
  */
 typedef struct NAME(Node)
 {
@@ -17,7 +17,7 @@ typedef struct NAME(Node)
 	REAL		rss;
 } NAME(Node);
 
-/* c, s with c a + s b = r, -s a + c b = 0 */
+/* Computes a rotation c, s with c a + s b = r and -s a + c b = 0. */
 static inline void
 NAME(rotation) (REAL a, REAL b, REAL *c, REAL *s, REAL *r)
 {
@@ -33,8 +33,8 @@ NAME(rotation) (REAL a, REAL b, REAL *c, REAL *s, REAL *r)
 }
 
 /*
- * Rotates row into next at column at: the one becomes a row of the factor, at to, the other one's first entry 0. n:
- * columns, from at on
+ * Rotates row into next at column `at`. One result becomes a row of the factor in to, the other replaces row, with a
+ * first entry of 0. Handles columns at .. n - 1.
  */
 static inline void
 NAME(rotate) (REAL *row, const REAL *next, REAL *to, int at, int n)
@@ -55,7 +55,7 @@ NAME(rotate) (REAL *row, const REAL *next, REAL *to, int at, int n)
 	}
 }
 
-/* The child without feature j of the node's, which has those behind it; row: room for one */
+/* Makes the child without feature j, whose droppable features are those behind j. row: scratch of a row. */
 static void
 NAME(drop) (const NAME(Node) *node, int j, NAME(Node) *child, REAL *row)
 {
@@ -72,9 +72,9 @@ NAME(drop) (const NAME(Node) *node, int j, NAME(Node) *child, REAL *row)
 }
 
 /*
- * What dropping each feature would add to the RSS: the square of its coefficient, which is wanted too, over the
- * inverse's diagonal entry. Features that are collinear with those before count for nothing; false if there are such.
- * inverse: room for b x (b + 1): that of the factor
+ * Computes the cost of dropping each feature: its squared coefficient, also returned in square, over the inverse's
+ * diagonal entry. Features that are collinear with those before them cost 0; returns false if there are any. inverse: b
+ * x (b + 1), becomes the factor's inverse.
  */
 static bool
 NAME(costs) (const NAME(Node) *node, double *cost, double *square, REAL *inverse)
@@ -96,7 +96,7 @@ NAME(costs) (const NAME(Node) *node, double *cost, double *square, REAL *inverse
 			regular = false;
 			continue;
 		}
-		/* row i of the inverse, and the coefficient in its last column */
+		/* row i of the inverse, with the coefficient in the last column */
 		for (int k = i + 1; k < b; k++)
 			for (int c = k; c < width; c++)
 				mine[c] = SUB(mine[c], MUL(r[k], inverse[(size_t) k * width + c]));
@@ -114,7 +114,9 @@ NAME(costs) (const NAME(Node) *node, double *cost, double *square, REAL *inverse
 	return regular;
 }
 
-/* Puts the features in an order, and makes the factor triangular again; from, row: room for a factor and a row */
+/*
+ * Sorts the node's features by order and makes the factor triangular again. from, row: scratch of a factor and a row.
+ */
 static void
 NAME(reorder) (NAME(Node) *node, const int *order, REAL *from, REAL *row)
 {
@@ -133,7 +135,7 @@ NAME(reorder) (NAME(Node) *node, const int *order, REAL *from, REAL *row)
 		for (int k = 0; k < b; k++)
 			mine[k] = order[k] < i ? REAL_OF(gr_dd(0.0)) : from[(size_t) i * width + order[k]];
 	}
-	/* row by row into the factor of those above */
+	/* rotate row by row into the factor of the rows above */
 	for (int i = 1; i < b; i++)
 	{
 		REAL	   *mine = node->rows + (size_t) i * width;
@@ -151,7 +153,9 @@ NAME(reorder) (NAME(Node) *node, const int *order, REAL *from, REAL *row)
 	}
 }
 
-/* The largest eigenvalue of V about the node, or more: V[i][k] / root of V[i][i] V[k][k]; inverse: the factor's */
+/*
+ * Returns an upper bound of the largest eigenvalue of V scaled to a correlation matrix. inverse: the factor's inverse.
+ */
 static double
 NAME(spread) (Search *search, int b, const REAL *inverse)
 {
@@ -170,8 +174,8 @@ NAME(spread) (Search *search, int b, const REAL *inverse)
 }
 
 /*
- * Puts the features in the order of what dropping them costs, the most first, which is left in search->cost; false:
- * that isn't known. Then search->share has the squares of coefficients over the bound of V, for bound_children().
+ * Sorts the node's features by the cost of dropping them, the highest first. The costs are in search->cost. Sets
+ * search->share to squared coefficients over the bound of V, for bound_children(). Returns false if costs are unknown.
  */
 static bool
 NAME(sort) (Search *search, NAME(Node) *node, REAL *room)
@@ -215,7 +219,7 @@ NAME(sort) (Search *search, NAME(Node) *node, REAL *room)
 	return regular;
 }
 
-/* The subsets that have the fixed features and the first ones of a node's; the search's are the former */
+/* Tries the subsets of the fixed features and the first 1 to b features of the node. */
 static bool
 NAME(try_leading) (Search *search, const NAME(Node) *node)
 {
@@ -249,7 +253,7 @@ NAME(visit) (Search *search, NAME(Node) *node, REAL *room)
 		bound_children(search, b, HI(node->rss), cost);
 	if (!NAME(try_leading) (search, node))
 		return false;
-	/* those first that cost least: what is good is found early */
+	/* cheapest first, to find good subsets early */
 	for (int j = b - 2; j >= 0; j--)
 	{
 		double		limit;
@@ -275,7 +279,7 @@ NAME(visit) (Search *search, NAME(Node) *node, REAL *room)
 	return true;
 }
 
-/* The root: the factor of all features that vary, from L D L' */
+/* Makes the root, the factor of all features that vary, from L D L', and visits it. */
 static bool
 NAME(run) (Search *search, const GrLdl *ldl)
 {

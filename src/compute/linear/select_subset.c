@@ -1,6 +1,4 @@
-/*
- * select_subset.c: the fits of subsets; see select_subset.h.
- */
+/* select_subset.c: fits of subsets; see select_subset.h. */
 #include "compute/linear/select_subset.h"
 
 #include <string.h>
@@ -34,7 +32,7 @@ gr_select_solve(GrSelect *select, const int *features, int n, GrOlsFit *fit)
 	select->selection->nsolved++;
 	if (gr_ols_solve(&select->subset, select->ols_workspace, fit, select->host, select->err))
 		return true;
-	/* a column of the subset as one of all */
+	/* translate a column of the subset to one of all */
 	if (select->err->where >= 0)
 		select->err->where = select->err->where < n ? features[select->err->where] : p;
 	return false;

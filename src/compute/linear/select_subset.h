@@ -1,5 +1,6 @@
 /*
- * select_subset.h: what a selection of features is, and the fits of subsets that it is made of; see select.h.
+ * select_subset.h: a selection of features, and the fits of its subsets; see select.h. Called by select.c and
+ * select_best.c.
  */
 #ifndef GPUREG_SELECT_SUBSET_H
 #define GPUREG_SELECT_SUBSET_H
@@ -19,47 +20,45 @@ typedef enum GrSelectMethod
 
 typedef struct GrSelection
 {
-	GrSelectMethod method;		/* in */
-	bool		intercept;		/* in: in every model, and counts for no size */
-	int			max_size;		/* in: of the subsets; 0 .. nfeatures */
-	int			rank;			/* how many features a model can have, among all of them */
-	double		full_rss;		/* of the fit of all features */
-	int			nsizes;			/* subsets: of 0 .. nsizes - 1 features; backward: of those that are no larger */
-	int		   *features;		/* subset of size k: k places (0 ..) in ascending order, at k (k - 1) / 2 */
+	GrSelectMethod method;		/* input */
+	bool		intercept;		/* input: the intercept is in every model and does not count in sizes */
+	int			max_size;		/* input: largest size of a subset, 0 .. nfeatures */
+	int			rank;			/* largest number of features of a model among all of them */
+	double		full_rss;		/* RSS of the fit of all features */
+	int			nsizes;			/* sizes with a subset: 0 .. nsizes - 1; backward: sizes up to the rank */
+	int		   *features;		/* subset of size k: k ascending indexes from 0, at k (k - 1) / 2 */
 	double	   *rss;			/* max_size + 1; rss[0]: the total sum of squares */
-	int64_t		nnodes;			/* of the search, and ... */
-	int64_t		nsolved;		/* subsets that were solved in double-double */
+	int64_t		nnodes;			/* nodes of the search */
+	int64_t		nsolved;		/* subsets solved in double-double */
 } GrSelection;
 
-/* What all ways of selecting work on */
+/* Data shared by all methods of selection. */
 typedef struct GrSelect
 {
-	GrGram		gram;			/* as given or, without an intercept, about 0 */
+	GrGram		gram;			/* the given matrix; about 0 without an intercept */
 	int			nfeatures;
 	int64_t		nrows;
 	GrSelection *selection;
 	const GrHost *host;
 	GrError    *err;
-	GrDDVector	c;				/* packed triangle of the features and the response, scaled, about the mean */
-	double	   *least_pivot;	/* nfeatures: of c */
-	GrGram		subset;			/* room for a subset, and its columns */
+	GrDDVector	c;				/* packed triangle of the features and the response, scaled, about the mean with an
+								 * intercept */
+	double	   *least_pivot;	/* nfeatures: least pivots of c */
+	GrGram		subset;			/* memory for the Gram matrix of a subset, and its columns */
 	int		   *columns;
 	double	   *coef;
 	int		   *sorted;
-	bool	   *known;			/* max_size + 1: is there a subset of that size? */
+	bool	   *known;			/* max_size + 1: a subset of that size is known */
 	void	   *ols_workspace;
-	GrArena		arena;			/* the workspace; the search carves what is left */
+	GrArena		arena;			/* the workspace; the search carves the rest */
 } GrSelect;
 
-/*
- * Solves a subset of n features in ascending order, of which the RSS and the rank are wanted. Where it fails, the error
- * is about a column of all.
- */
+/* Solves a subset of n ascending features for its RSS and rank. The column of an error is that of all features. */
 extern bool gr_select_solve(GrSelect *select, const int *features, int n, GrOlsFit *fit);
 
 /*
- * Solves a subset of n features, in any order; where it is the best of its size so far, that is noted. *better says so.
- * False: failed
+ * Solves a subset of n features in any order and stores it if it is the best of its size so far. *better tells whether
+ * it is. Returns false on an error.
  */
 extern bool gr_select_try(GrSelect *select, const int *subset, int n, bool *better);
 

@@ -1,6 +1,4 @@
-/*
- * sum_clusters.c: covariances robust to clusters, from the clusters' sums; see sum_clusters.h.
- */
+/* sum_clusters.c: covariances robust to clusters from the clusters' sums; see sum_clusters.h. */
 #include "compute/linear/sum_clusters.h"
 
 #include <math.h>
@@ -12,17 +10,17 @@
 #include "compute/linear/ols.h"
 #include "compute/linear/sum_clusters_work.h"
 
-/* A column whose mean is further from 0 than so many of its spreads is taken about its mean. */
+/* A column whose mean is more than this many spreads from 0 is shifted to about its mean. */
 #define FAR_SPREADS 4.0
 
-/* Entries of A^-1, in units of the terms' own, up to which K in float8 keeps some 13 digits */
+/* Limit of entries of A^-1, in the terms' own units, up to which K in float8 keeps some 13 digits. */
 #define COLLINEAR 1000.0
 
-/* The least pivot of 1 - K that goes with K in float8, and that goes without its eigenvalues */
+/* Least pivot of 1 - K for which K in float8 suffices, and least pivot that needs no eigenvalues. */
 #define LEAST_PIVOT 0.1
 #define LEAST_EXACT_PIVOT 1e-6
 
-/* An eigenvalue of 1 - K below this is 0: the rows without the cluster say nothing that way. */
+/* An eigenvalue of 1 - K below this counts as 0: the rows without the cluster do not determine that direction. */
 #define LEFT_ROUNDING 1e-11
 
 /*
@@ -47,21 +45,21 @@ typedef struct Kernels
  * Memory
  */
 
-/* Of the sums: a triangle of n, hi and lo, and n, hi and lo, each of all lanes */
+/* Returns the size of GrClusterFit.middle: a triangle of n and a vector of n, each hi and lo, in all lanes. */
 static int64_t
 middle_size(int n)
 {
 	return 2 * (gr_triangle(n) + n) * GR_CLUSTER_LANES;
 }
 
-/* What gr_cluster_fit_begin() works in besides */
+/* Scratch of gr_cluster_fit_begin(). */
 typedef struct Beginning
 {
-	GrGram		all;			/* about the fit's shift */
+	GrGram		all;			/* Gram matrix of all rows about the fit's shift */
 	GrDDVector	sums;			/* packed triangle of (terms, y) */
 	double	   *pivot;			/* n */
 	double	   *left;			/* 2 n */
-	void	   *solver;			/* gr_normal_solve()'s workspace */
+	void	   *solver;			/* workspace of gr_normal_solve() */
 } Beginning;
 
 static void
@@ -85,7 +83,7 @@ carve_work(GrClusterWork *work, int nfeatures, int64_t n, GrArena *arena)
 	work->at = gr_carve(arena, (size_t) gr_triangle(n + 1) * sizeof(int64_t));
 }
 
-/* Carves the workspace of a fit, whose nfeatures and nterms are known. */
+/* Carves the workspace of a fit from its nfeatures and nterms. */
 static void
 carve_fit(GrClusterFit *fit, Beginning *beginning, GrArena *arena)
 {
@@ -121,7 +119,7 @@ gr_cluster_fit_nbytes(int nfeatures, int nterms)
  * The fit to all rows
  */
 
-/* The sums of (terms, y), of all rows */
+/* Sums of (terms, y) over all rows. */
 typedef struct System
 {
 	int			n;
@@ -137,7 +135,7 @@ system_entry(const System *system, int64_t i, int64_t j)
 	return gr_dd_get(system->sums, at);
 }
 
-/* Rows of C: each is what is left of a term beyond the terms before it, in units of its own */
+/* Computes C. Row k is the part of term k that the terms before it do not explain, in units of its deviation. */
 static bool
 fill_factor(GrClusterFit *fit, System *system, void *workspace, double *row, double *pivot)
 {
@@ -154,7 +152,7 @@ fill_factor(GrClusterFit *fit, System *system, void *workspace, double *row, dou
 	return true;
 }
 
-/* b += C' C (c - A b): what is left of c is small, and C' C has all digits that it takes. False if canceled. */
+/* Refines b by C' C (c - A b). The remainder is small, so C' C in float8 suffices. Returns false if canceled. */
 static bool
 refine(GrClusterFit *fit, System *system, double *left)
 {
@@ -191,7 +189,10 @@ refine(GrClusterFit *fit, System *system, double *left)
 	return true;
 }
 
-/* Is a term so near to the others that K wants more digits than float8 has? By the diagonal of A^-1, in units of A's */
+/*
+ * True if a term is so nearly collinear that K needs more digits than float8. Judged by the diagonal of A^-1 in units
+ * of A's.
+ */
 static bool
 is_collinear(const GrClusterFit *fit, const System *system)
 {
@@ -207,7 +208,7 @@ is_collinear(const GrClusterFit *fit, const System *system)
 	return false;
 }
 
-/* b and C of the system */
+/* Solves the system for b and C. Returns false on an error. */
 static bool
 solve_system(GrClusterFit *fit, System *system, const Beginning *beginning, const GrHost *host, GrError *err)
 {
@@ -233,8 +234,8 @@ solve_system(GrClusterFit *fit, System *system, const Beginning *beginning, cons
 }
 
 /*
- * Copies gram about the shift that all sums are brought to: near the mean of a column where this is far from 0, so that
- * it doesn't depend on gram's own shift, which is that of the state that came first. False if canceled.
+ * Chooses the shift of all sums and copies gram about it. A column far from 0 is shifted near its mean. The shift must
+ * not depend on gram's own, which is that of the state that came first. Returns false if canceled.
  */
 static bool
 choose_shift(GrClusterFit *fit, const GrGram *gram, GrGram *to, GrPoll *poll)
@@ -277,7 +278,7 @@ gr_cluster_fit_begin(GrClusterFit *fit, const GrGram *gram, void *workspace, con
  * Clusters
  */
 
-/* A block of up to GR_CLUSTER_LANES records into lanes, about the fit's shift; lanes without one are 0 */
+/* Loads up to GR_CLUSTER_LANES records into lanes, about the fit's shift. Unused lanes are 0. */
 static void
 load_block(const GrClusterFit *fit, const Kernels *kernels, const double *records, int n)
 {
@@ -316,7 +317,7 @@ load_block(const GrClusterFit *fit, const Kernels *kernels, const double *record
 		kernels->translate(work->hi, work->lo, work->d_hi, work->d_lo, gr_norder(fit->nfeatures));
 }
 
-/* q and s of the block that was loaded */
+/* Computes q and s of the loaded block. */
 static void
 score_block(const GrClusterFit *fit, const Kernels *kernels)
 {
@@ -335,7 +336,10 @@ lane_entry(const GrClusterFit *fit, int64_t i, int64_t j, int lane)
 	return (GrDD) {work->hi[at], work->lo[at]};
 }
 
-/* The columns first .. n - 1 of K of a lane's cluster into exact_hi, exact_lo, n x n, row by row. False if canceled. */
+/*
+ * Computes columns first .. n - 1 of K of a lane's cluster in exact_hi, exact_lo (n x n, row-major). Returns false if
+ * canceled.
+ */
 static bool
 exact_hat(GrClusterFit *fit, int lane, int first, GrPoll *poll)
 {
@@ -355,7 +359,7 @@ exact_hat(GrClusterFit *fit, int lane, int first, GrPoll *poll)
 			work->exact_hi[i * n + j] = sum.hi;
 			work->exact_lo[i * n + j] = sum.lo;
 		}
-		/* from the last row on: each wants those before it */
+		/* last row first, as each row needs those before it */
 		for (int64_t i = n - 1; i >= 0; i--)
 		{
 			GrDD		sum = {0, 0};
@@ -370,7 +374,9 @@ exact_hat(GrClusterFit *fit, int lane, int first, GrPoll *poll)
 	return true;
 }
 
-/* x = left^-1 x by Cholesky's factorisation of n x n; false, and x is as it was, if a pivot is small */
+/*
+ * Solves left x = b by Cholesky's factorisation, n x n; x: b on entry. Returns false and keeps x if a pivot is small.
+ */
 static bool
 solve_positive(double *left, double *x, int64_t n)
 {
@@ -400,7 +406,7 @@ solve_positive(double *left, double *x, int64_t n)
 	return true;
 }
 
-/* x = left^+ x */
+/* Multiplies x by the generalised inverse of left. Returns false if canceled. */
 static bool
 solve_singular(double *left, double *vectors, double *x, double *solution, int64_t n, GrPoll *poll)
 {
@@ -423,7 +429,7 @@ solve_singular(double *left, double *vectors, double *x, double *solution, int64
 	return true;
 }
 
-/* w of one lane by K in double-double; x: q, n of them, which it becomes. False if canceled. */
+/* Replaces q in x (n numbers) by w, for one lane, with K in double-double. Returns false if canceled. */
 static bool
 solve_lane(GrClusterFit *fit, int lane, double *x, double *scratch, GrPoll *poll)
 {
@@ -445,7 +451,7 @@ solve_lane(GrClusterFit *fit, int lane, double *x, double *scratch, GrPoll *poll
 		solve_singular(work->exact_hi, work->vectors, x, scratch, n, poll);
 }
 
-/* q becomes w, in each lane. False if canceled. */
+/* Solves for w in place of q, lane by lane. Returns false if canceled. */
 static bool
 leave_clusters_out(GrClusterFit *fit, const Kernels *kernels, int nlanes, GrPoll *poll)
 {
@@ -456,7 +462,7 @@ leave_clusters_out(GrClusterFit *fit, const Kernels *kernels, int nlanes, GrPoll
 	if (!fit->collinear)
 	{
 		kernels->leave_out(work->left, work->product, work->hi, work->at, fit->factor, (int) n);
-		/* q is kept, for the lanes that this isn't exact enough for */
+		/* keep q for lanes for which this is not exact enough */
 		memcpy(work->s_hi, work->q, (size_t) n * GR_CLUSTER_LANES * sizeof(double));
 		kernels->solve_left(work->left, work->q, work->pivot, (int) n);
 	}
@@ -478,7 +484,7 @@ leave_clusters_out(GrClusterFit *fit, const Kernels *kernels, int nlanes, GrPoll
 	return true;
 }
 
-/* The work of a block, in nanoseconds; see GrPoll */
+/* Returns the work of a block in nanoseconds; see GrPoll. */
 static int64_t
 block_work(const GrClusterFit *fit)
 {

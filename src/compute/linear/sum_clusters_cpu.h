@@ -1,10 +1,13 @@
 /*
  * sum_clusters_cpu.h: the kernels of sum_clusters.c, a template of simd.h.
  *
- * Arrays are [entry][lane], GR_CLUSTER_LANES lanes, each a cluster; what a lane goes through doesn't depend on V_LANES.
+ * Arrays are [entry][lane], with GR_CLUSTER_LANES lanes, one cluster each. The operations of a lane do not depend on
+ * V_LANES.
  */
 
-/* hi + lo += a b, exactly but for what lo loses (Ogita, Rump and Oishi 2005, "Accurate sum and dot product") */
+/*
+ * Adds a b to hi + lo, exactly except for what lo loses (Ogita, Rump and Oishi 2005, "Accurate sum and dot product").
+ */
 TARGET static inline __attribute__((always_inline)) void
 NAME(add_product) (V *hi, V *lo, V a, V b)
 {
@@ -17,7 +20,7 @@ NAME(add_product) (V *hi, V *lo, V a, V b)
 	*hi = s;
 }
 
-/* hi + lo becomes a sum that is rounded as double-double is */
+/* Normalises hi + lo, as double-double is rounded. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(settle) (V *hi, V *lo)
 {
@@ -27,7 +30,7 @@ NAME(settle) (V *hi, V *lo)
 	*hi = s;
 }
 
-/* hi + lo += a b of double-doubles */
+/* Adds the product of the double-doubles a and b to hi + lo. */
 TARGET static inline __attribute__((always_inline)) void
 NAME(add_dd_product) (V *hi, V *lo, V a_hi, V a_lo, V b_hi, V b_lo)
 {
@@ -36,7 +39,7 @@ NAME(add_dd_product) (V *hi, V *lo, V a_hi, V a_lo, V b_hi, V b_lo)
 }
 
 /*
- * Sums about a shift become sums about another: by d_hi + d_lo the columns (x, y) grow. Backwards, as in
+ * Translates sums to another shift, by which the columns (x, y) grow by d_hi + d_lo. Goes backwards, as
  * gr_gram_translate().
  */
 TARGET static void
@@ -72,7 +75,7 @@ NAME(translate) (double *hi, double *lo, const double *d_hi, const double *d_lo,
 		}
 }
 
-/* s = c - A b, and q = C s, of n terms; at: where the triangle of (terms, y) has its entries */
+/* Computes s = c - A b and q = C s of n terms. at: index of each entry of (terms, y) in the triangle of the sums. */
 TARGET static void
 NAME(score) (double *q, GrDDVector s, GrDDConstVector sums, const int64_t *at, GrDDConstVector coef,
 			 const double *factor, int n)
@@ -114,7 +117,7 @@ NAME(score) (double *q, GrDDVector s, GrDDConstVector sums, const int64_t *at, G
 	}
 }
 
-/* The triangle of n (n + 1) / 2 sums hi, lo += x x' */
+/* Adds x x' to the triangle hi + lo of n (n + 1) / 2 sums. */
 TARGET static void
 NAME(add_square) (double *hi, double *lo, const double *x, int n)
 {
@@ -139,7 +142,7 @@ NAME(add_square) (double *hi, double *lo, const double *x, int n)
 	}
 }
 
-/* left = 1 - C A C', a triangle, in float8; work: n x n */
+/* Computes left = 1 - C A C', a triangle, in float8. work: n x n. */
 TARGET static void
 NAME(leave_out) (double *left, double *work, const double *hi, const int64_t *at, const double *factor, int n)
 {
@@ -168,7 +171,10 @@ NAME(leave_out) (double *left, double *work, const double *hi, const int64_t *at
 	}
 }
 
-/* x = left^-1 x by Cholesky's factorisation, left becoming the factor, with its diagonal's inverses; pivot: n */
+/*
+ * Solves left x = b by Cholesky's factorisation; x: b on entry. left becomes the factor with its diagonal inverted.
+ * pivot: n.
+ */
 TARGET static void
 NAME(solve_left) (double *left, double *x, double *pivot, int n)
 {

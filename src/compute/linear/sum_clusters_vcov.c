@@ -1,6 +1,4 @@
-/*
- * sum_clusters_vcov.c: the covariances that sums over clusters give; see sum_clusters.h.
- */
+/* sum_clusters_vcov.c: covariances from sums over clusters; see sum_clusters.h. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +18,7 @@ gr_cluster_kind_name(GrClusterKind kind)
 	return kind_names[kind];
 }
 
-/* Are the names the same but for case? */
+/* True if the names differ only in case; b is in upper case. */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -45,7 +43,7 @@ gr_cluster_kind_named(const char *name, GrClusterKind *kind)
  * Covariances
  */
 
-/* The lanes' sums, one after another */
+/* Returns the sum over lanes, in their order. */
 static GrDD
 fold_lanes(const double *hi, const double *lo)
 {
@@ -56,7 +54,7 @@ fold_lanes(const double *hi, const double *lo)
 	return sum;
 }
 
-/* What a sum of squares is multiplied by */
+/* Returns the factor of a kind's sum of squares. */
 static double
 factor_of(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs)
 {
@@ -74,7 +72,7 @@ factor_of(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs)
 	}
 }
 
-/* The middle, n x n, symmetric */
+/* Fills the middle, n x n, symmetric. */
 static void
 fill_middle(const GrClusterFit *fit, GrClusterKind kind, GrDDVector middle)
 {
@@ -100,7 +98,7 @@ fill_middle(const GrClusterFit *fit, GrClusterKind kind, GrDDVector middle)
 		}
 }
 
-/* C as the terms about a shift of 0 have it: the intercept is less by the shifts of the others, times their slopes. */
+/* Fills factor with C for terms about a shift of 0, where the intercept is reduced by the slopes times their shifts. */
 static void
 fill_origin_factor(const GrClusterFit *fit, double *factor)
 {

@@ -1,31 +1,31 @@
-/*
- * sum_clusters_work.h: what a GrClusterFit computes in, for sum_clusters.c and sum_clusters_vcov.c.
- */
+/* sum_clusters_work.h: scratch of a GrClusterFit, shared by sum_clusters.c and sum_clusters_vcov.c. */
 #ifndef GPUREG_SUM_CLUSTERS_WORK_H
 #define GPUREG_SUM_CLUSTERS_WORK_H
 
 #include "compute/base/compute.h"
 
-/* What a block of clusters is computed in; arrays are [entry][lane], but for the last ones, of one cluster */
+/*
+ * Scratch of a block of clusters. Arrays are [entry][lane], except exact_hi and later ones, which are of one cluster.
+ */
 typedef struct GrClusterWork
 {
 	double	   *hi;				/* triangles of (1, x, y) */
 	double	   *lo;
-	double	   *d_hi;			/* by how much columns grow: of (1, x, y) */
+	double	   *d_hi;			/* changes of the shifts of (1, x, y) */
 	double	   *d_lo;
-	double	   *s_hi;			/* n: the scores */
+	double	   *s_hi;			/* n: scores */
 	double	   *s_lo;
-	double	   *q;				/* n */
+	double	   *q;				/* n: scores times C; later w */
 	double	   *left;			/* triangle of n: 1 - K */
 	double	   *product;		/* n x n */
 	double	   *pivot;			/* n */
-	double	   *exact_hi;		/* n x n, in double-double: A C', and then 1 - K alone */
+	double	   *exact_hi;		/* n x n in double-double: A C', then K; later only 1 - K */
 	double	   *exact_lo;
 	double	   *vectors;		/* n x n */
-	int64_t    *at;				/* triangle of (terms, y): where the triangle of (1, x, y) has it, in a block */
+	int64_t    *at;				/* index of each entry of (terms, y) in the lanes of the triangle of (1, x, y) */
 } GrClusterWork;
 
-/* Where entry (i, j) of a packed triangle is */
+/* Returns the index of entry (i, j), j <= i, of a packed triangle. */
 static inline int64_t
 triangle_at(int64_t i, int64_t j)
 {

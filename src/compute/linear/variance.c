@@ -1,6 +1,4 @@
-/*
- * variance.c: which variances of estimates are zero but for rounding; see variance.h.
- */
+/* variance.c: judges which variances of estimates are zero up to rounding; see variance.h. */
 #include "compute/linear/variance.h"
 
 #include <math.h>
@@ -8,13 +6,13 @@
 #include "compute/linalg/normal.h"
 
 /*
- * Residuals of a perfect fit over its means, squared: exp() and the like leave some 2^-53 (1 + |eta|) of a mean. A
- * linear fit's are 2^-53 of the response, and its limit that of gr_ols_solve().
+ * Squared residuals of a perfect fit as a share of squared means: exp() and the like leave about 2^-53 (1 + |eta|) of a
+ * mean. In a linear fit it is 2^-53 of the response, and the limit is that of gr_ols_solve().
  */
 #define PERFECT 1e-26
 #define PERFECT_LINEAR GR_ROUNDING_TOLERANCE
 
-/* Where entry (i, j) of a packed triangle is */
+/* Returns the index of entry (i, j), j <= i, of a packed triangle. */
 static inline int64_t
 triangle_at(int64_t i, int64_t j)
 {
@@ -33,7 +31,7 @@ gr_judge_variance(double variance, double inverse, double squares, bool subtract
 	return variance > 0 ? GR_VARIANCE_KNOWN : subtracted ? GR_VARIANCE_NEGATIVE : GR_VARIANCE_ZERO;
 }
 
-/* Row and column k become NaN. */
+/* Sets row and column k to NaN. */
 static void
 clear_term(double *vcov, int n, int k)
 {

@@ -1,16 +1,16 @@
 /*
- * vcov.h: the kinds of covariance matrices of estimates.
+ * vcov.h: the kinds of covariance matrices of estimates, an option of every fit.
  *
- * All but the first are sandwich estimates B M B: B is the inverse of the (expected) information, and M is of scores,
- * the rows' parts of the gradient. So they hold without the model's variance being right.
+ * All kinds but the first are sandwich estimates B M B: B is the inverse of the (expected) information, and M is made
+ * of scores, the rows' parts of the gradient. They are valid even if the model's variance is wrong.
  *
- * HC0 is White's (1980): M sums s s' over rows. HC1 multiplies that by n / (n - k). HC2 and HC3 divide a row's score by
- * the root of 1 - h, and by 1 - h, h being its leverage (MacKinnon and White 1985).
+ * HC0 is White's (1980): M sums s s' over rows. HC1 multiplies M by n / (n - k). HC2 and HC3 divide a row's score by
+ * sqrt(1 - h) and by 1 - h, where h is its leverage (MacKinnon and White 1985).
  *
- * CR0, CR1 and CR2 sum the scores of a cluster before (Liang and Zeger 1986). CR1 multiplies that by
- * G / (G - 1) (n - 1) / (n - k) of G clusters, as Stata's regress and fixest do. CR2 multiplies a cluster's scores by
- * the inverse root of 1 less its part of the hat matrix (Bell and McCaffrey 2002). Of two ways of clustering each has
- * such a matrix, and their sum less that of both together is the result (Cameron, Gelbach and Miller 2011).
+ * CR0, CR1 and CR2 first sum the scores of each cluster (Liang and Zeger 1986). CR1 multiplies M by G / (G - 1) (n - 1)
+ * / (n - k) for G clusters, as Stata's regress and fixest do. CR2 multiplies a cluster's scores by the inverse root of
+ * 1 minus its part of the hat matrix (Bell and McCaffrey 2002). With two ways of clustering the result is the sum of
+ * both matrices minus that of both together (Cameron, Gelbach and Miller 2011).
  */
 #ifndef GPUREG_VCOV_H
 #define GPUREG_VCOV_H
@@ -35,7 +35,7 @@ typedef enum GrVcov
 
 #define GR_NVCOVS 8
 
-#define GR_CLUSTERS_MAX 2		/* columns */
+#define GR_CLUSTERS_MAX 2		/* columns that define clusters */
 
 static inline bool
 gr_vcov_is_clustered(GrVcov vcov)
@@ -43,14 +43,14 @@ gr_vcov_is_clustered(GrVcov vcov)
 	return vcov >= GR_VCOV_CR0;
 }
 
-/* Does it take the leverages of rows, or a cluster's part of the hat matrix? These are of gr_sandwich_factor(). */
+/* True if a kind needs leverages of rows or a cluster's part of the hat matrix, from gr_sandwich_factor(). */
 static inline bool
 gr_vcov_has_leverages(GrVcov vcov)
 {
 	return vcov == GR_VCOV_HC2 || vcov == GR_VCOV_HC3 || vcov == GR_VCOV_CR2;
 }
 
-/* "iid", "HC0", ...; the other way case doesn't matter; false if there is none of that name */
+/* Names of kinds: "iid", "HC0", ... gr_vcov_named() ignores case and returns false for an unknown name. */
 extern const char *gr_vcov_name(GrVcov vcov);
 extern bool gr_vcov_named(const char *name, GrVcov *vcov);
 

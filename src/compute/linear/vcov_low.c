@@ -1,10 +1,10 @@
 /*
  * vcov_low.c: low halves of covariance matrices: when to keep them, and their text.
  *
- * A sum x' V x over terms that are nearly collinear cancels: it may be smaller than the sum of the magnitudes of its
- * products by the variance inflation of the terms, and the rounding of V to float8 is relative to these. The share of
- * its variance that a term's estimate has given those before it, a pivot of the correlations, is the inverse of such an
- * inflation. The solve has V in double-double, where nothing is lost that the rows determine.
+ * A sum x' V x over nearly collinear terms cancels: it may be smaller than the magnitudes of its products by the
+ * variance inflation of the terms, and the rounding of V to float8 is relative to those magnitudes. A pivot of the
+ * correlations, the share of a term's variance that is left given the terms before it, is the inverse of such an
+ * inflation. The solver has V in double-double, which loses nothing that the rows determine.
  */
 #include <float.h>
 #include <math.h>
@@ -18,7 +18,7 @@ gr_vcov_loses_digits(const double *vcov, int nterms, double *work)
 {
 	int			n = 0;
 
-	/* Cholesky's factorisation of the correlations, row after row; a term's place in it is n */
+	/* Cholesky's factorisation of the correlations, row by row; n counts the terms in it */
 	for (int i = 0; i < nterms; i++)
 	{
 		double		variance = vcov[(size_t) i * (size_t) nterms + (size_t) i];
@@ -43,7 +43,7 @@ gr_vcov_loses_digits(const double *vcov, int nterms, double *work)
 			pivot -= row[at] * row[at];
 			at++;
 		}
-		/* NaN, too, where a covariance isn't known */
+		/* also true for NaN, if a covariance is unknown */
 		if (!(pivot >= GR_LOW_SHARE))
 			return true;
 		row[at] = sqrt(pivot);
@@ -99,7 +99,7 @@ gr_vcov_low_read(const GrString *string, const double *vcov, int nterms, double 
 				return false;
 			if (isnan(entry))
 				low[k] = 0;
-			/* half a unit of the last digit at most, and as much again below the normal numbers */
+			/* at most half a unit of the last digit, with room for subnormal numbers */
 			else if (!(fabs(low[k]) <= fabs(entry) * DBL_EPSILON + DBL_MIN))
 				return false;
 		}
