@@ -10,6 +10,7 @@
 
 #include "compute/base/compute.h"
 #include "rows/columns/columns.h"
+#include "rows/columns/numeric.h"
 #include "run/args.h"
 
 #define PACKED 500				/* numbers in an array, at most */
@@ -566,7 +567,7 @@ number_from_datum(const GrColumn *column, Datum value, Oid type)
 		case BOOLOID:
 			return DatumGetBool(value) ? 1.0 : 0.0;
 		case NUMERICOID:
-			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
+			return gr_numeric_number(value);
 		default:
 			elog(ERROR, "unexpected type %u", type);
 	}

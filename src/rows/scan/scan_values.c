@@ -17,15 +17,12 @@
  * Casts
  */
 
-/*
- * Is it a cast to float8 of a number? Not that of a numeric: it may fail, which a row tells even if it is left out for
- * a NULL elsewhere.
- */
+/* True if a function casts a number to float8. That of a numeric may fail; see gr_taker_take(). */
 static bool
 is_number_cast(Oid function)
 {
 	return function == F_FLOAT8_FLOAT4 || function == F_FLOAT8_INT2 || function == F_FLOAT8_INT4 ||
-		function == F_FLOAT8_INT8;
+		function == F_FLOAT8_INT8 || function == F_FLOAT8_NUMERIC;
 }
 
 /* What is below a relabelling that leaves values as they are, a domain's over its type among them */

@@ -20,6 +20,7 @@
 #include "utils/syscache.h"
 
 #include "compute/base/compute.h"
+#include "rows/columns/numeric.h"
 #include "rows/ring/ring_producer.h"
 #include "rows/scan/taker.h"
 #include "rows/state/request_pass.h"
@@ -451,6 +452,19 @@ gr_taker_make_room(GrTaker *taker)
 	return gr_taker_has_room(taker) || make_room(taker, (GrValues) {0});
 }
 
+/*
+ * Skips a row that has a NULL. A numeric beyond float8's range in it is an error all the same, as where its cast is
+ * carried out before the row is looked at.
+ */
+static void
+skip_row(GrTaker *taker, const Datum *values, const bool *isnull)
+{
+	for (int k = 0; k < taker->nsources; k++)
+		if (!isnull[k] && taker->columns->column[k].type == NUMERICOID)
+			(void) gr_numeric_number(values[k]);
+	taker->nskipped++;
+}
+
 /* A row whose features are one array, with which the function that the taker stands for deals as it comes */
 static void
 take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
@@ -468,7 +482,7 @@ take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
 		complete &= !isnull[k];
 	if (!complete || array_contains_nulls(x))
 	{
-		taker->nskipped++;
+		skip_row(taker, values, isnull);
 		return;
 	}
 	for (int k = 0; k < last; k++)
@@ -507,7 +521,7 @@ gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
 	{
 		if (isnull[k])
 		{
-			taker->nskipped++;
+			skip_row(taker, values, isnull);
 			return;
 		}
 	}
