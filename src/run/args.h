@@ -6,8 +6,8 @@
 
 #include "postgres.h"
 
-#include "common/int.h"
 #include "catalog/pg_proc.h"
+#include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"

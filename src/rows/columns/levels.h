@@ -17,6 +17,7 @@
 
 #include "compute/design/design.h"
 #include "rows/columns/columns.h"
+#include "run/compat.h"
 
 /* True if a column of this type, which is no domain, is a factor by itself, or may be made one. */
 static inline bool
