@@ -20,10 +20,10 @@
 /* Options of an elastic net that do not depend on the features. */
 typedef struct GrEnet
 {
-	double		alpha;
+	double		alpha;			/* share of the lasso penalty, 0 .. 1 */
 	bool		intercept;
-	bool		standardize;
-	int			nlambda;
+	bool		standardize;	/* penalties apply to features of variance 1 */
+	int			nlambda;		/* 1 .. GR_ENET_MAX_LAMBDAS */
 	double	   *lambda;			/* nlambda values, decreasing; NULL: a grid of nlambda values */
 	/* smallest lambda of the grid relative to the largest; 0: chosen by the numbers of rows and features */
 	double		min_ratio;
@@ -31,7 +31,7 @@ typedef struct GrEnet
 	int			npenalty;
 	bool	   *positive;		/* npositive flags; NULL: all_positive applies */
 	int			npositive;
-	bool		all_positive;
+	bool		all_positive;	/* coefficients must not be negative */
 } GrEnet;
 
 /* Numbers of a function's arguments; -1: the function does not have it, and the default applies. */

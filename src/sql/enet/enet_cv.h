@@ -21,23 +21,23 @@ typedef struct GrFolds
 	GrEnet		net;
 	int			nfeatures;
 	const char **names;			/* names as gr_raise_columns() takes them */
-	int			n;
-	int			capacity;
+	int			n;				/* number of folds */
+	int			capacity;		/* folds that there is room for */
 	GrGram	   *fold;			/* n sums, one per fold */
-	int64		nskipped;
+	int64		nskipped;		/* rows that were skipped because of a NULL */
 	double		log_constant;
 } GrFolds;
 
 /* Results for n lambdas. */
 typedef struct GrFoldScores
 {
-	int			n;
-	double	   *lambda;
+	int			n;				/* number of lambdas */
+	double	   *lambda;			/* n values, decreasing */
 	GrPathPoint *point;			/* n points of the path over all rows */
 	double	   *coef;			/* n x nterms coefficients of that path */
 	double	   *error;			/* nfolds x n: each fold's mean squared error or deviance */
-	double	   *mean;
-	double	   *std_error;
+	double	   *mean;			/* n means of the folds' errors */
+	double	   *std_error;		/* n standard errors of these means */
 	int			least;			/* lambda of the least mean error, from 0 */
 	/* largest lambda whose mean error is at most one standard error above the least, from 0 */
 	int			within;

@@ -20,7 +20,7 @@
 typedef struct GrEnetLogit
 {
 	const GrEnet *net;
-	GrDataSet *data;
+	GrDataSet *data;			/* the rows; each fold is a source */
 	int			left_out;		/* number of the source that is left out; -1: none */
 	bool		lost;			/* terms without a penalty diverge, so no lambda can be fitted */
 	GrLogitPath path;

@@ -36,9 +36,9 @@ extern void gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *opti
 typedef struct GrQueryFit
 {
 	const GrMorePasses *more;	/* in: further passes that the caller will make over the rows; NULL: none */
-	GrDataSet  *data;
-	GrGlmOptions options;
-	GrGlmFit *fit;
+	GrDataSet  *data;			/* out: the open rows */
+	GrGlmOptions options;		/* out: options of the fit that was made */
+	GrGlmFit *fit;				/* out: the fit */
 } GrQueryFit;
 
 /* Fits the rows of a query, or kept rows. They stay open until f->data is released. */

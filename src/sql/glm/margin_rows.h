@@ -23,7 +23,7 @@ typedef struct GrMarginSource
 
 typedef struct GrMarginRows
 {
-	GrPlan	   *plan;
+	GrPlan	   *plan;			/* plan of the query */
 	GrDesign   *design;			/* the model's design, or one in which each feature is a column */
 	/* for each of the design's columns: true if the query's is boolean and the design's is not a factor */
 	bool	   *is_boolean;
@@ -32,7 +32,7 @@ typedef struct GrMarginRows
 	GrRowShape	shape;			/* shape of the checked numbers: the design's columns, weight and offset */
 	const char **names;			/* names of the checked numbers */
 	int64		nrows;			/* rows that took part */
-	int64		nskipped;
+	int64		nskipped;		/* rows that were skipped because of a NULL */
 } GrMarginRows;
 
 /*

@@ -15,18 +15,18 @@
 /* Name of a feature. If subscript is not 0, the feature's name is name[subscript]. name is not terminated by 0. */
 typedef struct GrFeatureName
 {
-	const char *name;
-	int			len;
+	const char *name;			/* points into the array of terms */
+	int			len;			/* bytes of name */
 	int			subscript;		/* from 1; 0: name is the feature's whole name */
-	int			feature;
+	int			feature;		/* number of the feature, from 0 */
 } GrFeatureName;
 
 typedef struct GrFeatureNames
 {
 	MemoryContext context;		/* owns this struct and everything in it */
 	const ArrayType *terms;		/* copy of the array of terms */
-	int			nfeatures;
-	int			n;
+	int			nfeatures;		/* number of features */
+	int			n;				/* number of entries, nfeatures to 2 nfeatures */
 	GrFeatureName *sorted;		/* n entries, ordered by length, bytes and subscript */
 } GrFeatureNames;
 

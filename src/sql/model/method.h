@@ -13,9 +13,9 @@
 typedef struct GrMethod
 {
 	GrDistribution distribution;
-	bool		quasi;
-	double		l2;				/* >= 0 */
-	bool		firth;
+	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
+	double		l2;				/* ridge penalty, >= 0 */
+	bool		firth;			/* Firth's penalty */
 	bool		iv;				/* linear model, by two-stage least squares */
 	double		theta_error;	/* standard error of theta; see GrModel */
 	bool		net;			/* elastic net, with these alpha and lambda: */

@@ -41,10 +41,10 @@ typedef struct GrModel
 	 * was not estimated.
 	 */
 	double		theta_error;
-	int			nterms;
+	int			nterms;			/* number of terms */
 	bool		intercept;		/* the first term is the intercept */
 	const char **terms;			/* nterms names; NULL in a model being built: (intercept), x1, x2, ... */
-	double	   *coef;			/* nterms */
+	double	   *coef;			/* nterms coefficients; NaN: aliased */
 	double	   *vcov;			/* nterms x nterms; NULL if it was not computed */
 	/*
 	 * Low halves of vcov, a packed triangle, set by a fit; NULL: not known. A model that was read has them in extras.
@@ -52,16 +52,16 @@ typedef struct GrModel
 	double	   *vcov_low;
 	/* nterms: 1 or -1 if the estimate diverges to plus or minus infinity, else 0; NULL: all 0 */
 	int		   *separated;
-	int64		nrows;
-	int64		nskipped;
-	int			rank;
-	int64		df_residual;
-	double		deviance;
-	double		null_deviance;
+	int64		nrows;			/* number of observations; frequencies count */
+	int64		nskipped;		/* rows that were skipped because of a NULL */
+	int			rank;			/* terms that are not aliased */
+	int64		df_residual;	/* nrows less rank */
+	double		deviance;		/* a linear model's is the residual sum of squares */
+	double		null_deviance;	/* deviance of the model without slopes */
 	double		log_lik;		/* NaN: not known, or the fit has no likelihood */
 	int			iterations;
 	bool		converged;
-	const char *device;
+	const char *device;			/* where the fit was computed, such as "cpu" */
 	double		dispersion;		/* factor of the variance, which vcov includes; NaN: not known */
 	const char *vcov_type;		/* type of vcov, such as "iid" or "HC1"; NULL: iid */
 	double		df_inference;	/* degrees of freedom of tests by t; INFINITY: by the normal distribution */
@@ -75,7 +75,7 @@ typedef struct GrPredictor
 {
 	GrLink		link;
 	bool		intercept;		/* the first term is the intercept */
-	int			nfeatures;
+	int			nfeatures;		/* number of terms without the intercept */
 	ArrayType  *terms;			/* names without NULL: the intercept's, if there is one, then one per feature */
 	const double *coef;			/* coefficients that are not NULL, in order of the terms */
 	const bits8 *nulls;			/* null bitmap of coef; NULL: no coefficient is NULL */
@@ -106,7 +106,7 @@ gr_same_name(GrString a, GrString b)
 typedef struct GrPredictorError
 {
 	GrDistribution distribution;
-	double		l2;
+	double		l2;				/* ridge penalty; 0: none */
 	bool		robust;			/* vcov is made from residuals, not iid */
 	bool		iv;				/* vcov is that of two-stage least squares */
 	const double *vcov;			/* terms x terms, NaN for NULL; NULL: the model has none */

@@ -14,7 +14,7 @@ typedef struct GrModelSummary
 {
 	double		r_squared;
 	double		adj_r_squared;
-	double		sigma;
+	double		sigma;			/* residual standard error */
 	/*
 	 * F of all slopes: from sums of squares or, if robust, Wald's by robust covariances. f_df: degrees of freedom of
 	 * the denominator, INFINITY if tests use the normal distribution.
@@ -25,7 +25,7 @@ typedef struct GrModelSummary
 	bool		robust;
 	double		aic;
 	double		bic;
-	double		pseudo_r_squared;
+	double		pseudo_r_squared;	/* McFadden's */
 } GrModelSummary;
 
 /* Computes the measures. Raises an ERROR if F is out of range. */

@@ -27,7 +27,7 @@ typedef struct GrPredictCalls
 /* Features of a row */
 typedef struct GrFeatures
 {
-	const double *values;
+	const double *values;		/* nfeatures values */
 	const double *low;			/* low halves of a design's features; see gr_design_features() */
 	const GrDesign *design;		/* NULL: the model has no design */
 	double		offset;			/* 0 if the model has none */

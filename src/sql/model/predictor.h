@@ -25,7 +25,7 @@ typedef struct GrPredictorCache
 	HeapTupleHeader model;		/* copy, neither compressed nor out of line */
 	uint64		row_type;		/* assign_record_type_identifier() of the model's type */
 	GrPredictor predictor;
-	bool		has_errors;
+	bool		has_errors;		/* errors was read, too */
 	GrPredictorError errors;	/* valid if has_errors */
 } GrPredictorCache;
 

@@ -12,15 +12,15 @@
 /* The covariances and coefficients of n terms, scaled by powers of two so that variances are 1 to 4. */
 typedef struct GrVcovBlock
 {
-	int			n;
+	int			n;				/* number of terms */
 	double	   *hi;				/* packed triangle of n + 1 rows; the last row holds the coefficients */
 	double	   *lo;				/* low halves of the covariances if has_low, else 0 */
-	bool		has_low;
+	bool		has_low;		/* the model has low halves */
 	bool	   *aliased;		/* n flags: terms that the solution leaves out */
-	double	   *inverse;
-	double	   *coef;
+	double	   *inverse;		/* n x n, V^-1; NULL: not wanted */
+	double	   *coef;			/* n numbers, V^-1 b */
 	double		quadratic;		/* b' V^-1 b */
-	bool		singular;
+	bool		singular;		/* V is singular to within rounding */
 	bool		precise;		/* quadratic has six digits */
 } GrVcovBlock;
 

@@ -40,16 +40,16 @@ typedef struct GrBoot
 	GrFitRows	rows;
 	GrRoles		roles;
 	uint64		seed;
-	int			reps;
-	bool		wants_acceleration;
+	int			reps;			/* number of replicates */
+	bool		wants_acceleration;	/* BCa's limits need acceleration */
 	bool		iterates;		/* replicates are iterated to their own estimates, beyond one step */
 
-	GrQueryFit	f;
-	GrModel		model;
-	GrBootPass	pass;
+	GrQueryFit	f;				/* the fit and its rows */
+	GrModel		model;			/* only the names of its terms are set */
+	GrBootPass	pass;			/* pass over the rows for the replicates */
 	double	   *coef;			/* model.nterms x reps coefficients */
 	bool	   *singular;		/* reps flags: true if the replicate has no estimate */
-	int			nsingular;
+	int			nsingular;		/* number of replicates without an estimate */
 	double	   *acceleration;	/* model.nterms values; NULL: not wanted */
 } GrBoot;
 

@@ -13,7 +13,7 @@
 /* Results of a fold, or of all folds. NaN stands for NULL. */
 typedef struct GrCvFold
 {
-	int64		label;
+	int64		label;			/* value of the fold column, or the fold's number */
 	int64		ntrain;			/* number of rows of the fit */
 	int64		ntest;			/* number of rows of the fold */
 	double		weight;			/* total weight of the fold's rows */
@@ -31,13 +31,13 @@ typedef struct GrCv
 	double		started;
 	GrFitRows	rows;
 	GrRoles		roles;
-	double		l2;
+	double		l2;				/* ridge penalty; 0: none */
 
 	/* out: */
-	GrDataSet  *data;
+	GrDataSet  *data;			/* the open rows */
 	GrModel		model;			/* names of the terms */
-	int			n;
-	GrCvFold   *fold;
+	int			n;				/* number of folds */
+	GrCvFold   *fold;			/* n folds */
 	GrCvFold	all;			/* the fit to all rows, with the errors of all folds together */
 } GrCv;
 

@@ -15,9 +15,9 @@
 /* A list of n numbers of a state, as it is in the text and in the binary form. Points into the state. */
 typedef struct GrStateList
 {
-	const char *key;
-	int64		n;
-	double	   *values;
+	const char *key;			/* name of the list in the text */
+	int64		n;				/* number of items */
+	double	   *values;			/* items, or every other one if others is not NULL */
 	double	   *others;			/* NULL, or: odd-numbered items are here, even-numbered ones in values */
 	double	   *marks;			/* NULL, or n flags: 1 if the text has null instead of the number, else 0 */
 	double		null;			/* number that null stands for; NaN: null is not allowed */
