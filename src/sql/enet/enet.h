@@ -69,7 +69,7 @@ extern GrPathOptions gr_enet_options(const GrEnet *net, int nfeatures);
 /* Raises an ERROR if nusable, the number of features that vary and are not left out, is 0. */
 extern void gr_enet_check_usable(int nusable, int nfeatures);
 
-/* Returns the smallest lambda of the grid relative to the largest. */
+/* Returns the ratio of the least to the largest lambda of a grid, for nobs rows, unless net has one. */
 extern double gr_enet_min_ratio(const GrEnet *net, int64 nobs, int nfeatures);
 
 /*
@@ -84,7 +84,7 @@ extern void *gr_enet_workspace(const GrEnet *net, int nfeatures);
 /* Returns the *n lambdas of net, or of a grid for path. */
 extern double *gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath *path, int *n);
 
-/* Calls gr_path_step(). Raises an ERROR if it fails. */
+/* Moves path to lambda, and sets *point and its coefficients; see gr_path_step(). Raises an ERROR if that fails. */
 extern void gr_enet_step(GrPath *path, const GrEnetSums *sums, double lambda, GrPathPoint *point, double *coef);
 
 /* Fills model from a point of a path. The caller sets nskipped. */

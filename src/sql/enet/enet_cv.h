@@ -49,7 +49,7 @@ extern GrFolds *gr_folds_create(int nfeatures, const char *const *names);
 /* Adds a fold, with a copy of its sums in the current context, unless all its rows have weight 0. */
 extern void gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped);
 
-/* Raises an ERROR unless rows may be drawn into n folds. */
+/* Raises an ERROR unless n is a number of folds that rows may be drawn into. */
 static inline void
 gr_check_nfolds(int n)
 {

@@ -43,7 +43,7 @@ gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
 	extras->frequencies = counts ? roles->weights : NULL;
 }
 
-/* Splits the field into records that point into it. Raises an ERROR if it is malformed. */
+/* Splits field, a gpu_model's design, into records that point into it. Raises an ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);
 
 /* Returns the degrees of freedom of *n terms; NULL: no record has them. Raises an ERROR if the record is malformed. */
@@ -52,7 +52,7 @@ extern const double *gr_read_df(const GrExtras *records, int *n);
 /* Reads the field into extras, and returns the design, or "" if the model has none. field: NULL if the model's is. */
 extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras);
 
-/* Returns the field for extras and a design, which is "" or NULL if there is none. */
+/* Returns the text of the field design, made of extras and design (NULL or "": none). */
 extern text *gr_model_extras_text(const GrModelExtras *extras, const char *design);
 
 /* True if there are no records: the field is then the design alone. */

@@ -50,7 +50,7 @@ extern int	gr_state_form_version(GrStateType type);
 /* Returns the version in which a state is written: the oldest that can hold it. */
 extern int	gr_state_version_of(const GrState *state);
 
-/* Returns a state that was read as a datum. Raises an ERROR if no rows can have these sums. */
+/* Checks a state that was just read and returns it as a datum. Raises an ERROR if no rows can have its sums. */
 extern Datum gr_state_read_result(GrState *state);
 
 #endif							/* GPUREG_STATE_LISTS_H */
