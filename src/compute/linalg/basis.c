@@ -9,7 +9,7 @@ gr_basis_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64
 	size_t		nterms = (size_t) gr_nterms(basis->nfeatures);
 
 	for (int64_t r = 0; r < nrows; r++, rows += gr_row_ncols(shape))
-		/* from the last one: a changed feature needs those before it as they were */
+		/* from the last one, as a changed feature needs the unchanged features before it */
 		for (int k = basis->nchanged - 1; k >= 0; k--)
 		{
 			int			j = basis->changed[k];

@@ -1,10 +1,11 @@
 /*
- * basis.h: other features in place of collinear ones, with which a fit loses no digits.
+ * basis.h: a change of basis that replaces nearly collinear features, so that a fit loses no digits. terms.c chooses a
+ * basis, and whoever has the rows changes them.
  *
- * A feature that is nearly a linear combination of 1 and the features before it is taken as what is left of it: x' =
- * sum of coef_j (1, x)_j, rounded once from double-double. The coefficients are float8 and by definition exact, so
- * models over x' are models over x, with beta = B theta, and rounding changes each x' by 2^-53 of itself, not of the
- * feature that it came from.
+ * A feature x that is nearly a linear combination of 1 and the features before it is replaced by the part that they do
+ * not explain: x' = sum of coef_j (1, x)_j, rounded once from double-double. The coefficients are float8 and exact by
+ * definition, so that models over x' are models over x, with beta = B theta. Rounding changes x' by 2^-53 of itself,
+ * not of the feature that it came from.
  */
 #ifndef GPUREG_BASIS_H
 #define GPUREG_BASIS_H
@@ -19,12 +20,13 @@ extern "C" {
 typedef struct GrBasis
 {
 	int			nfeatures;
-	int			nchanged;		/* features that are changed */
-	const int  *changed;		/* nchanged: which, 0-based, ascending */
-	const double *coef;			/* nchanged times those of (1, x): 0 behind the feature itself, whose own isn't 0 */
+	int			nchanged;		/* number of changed features */
+	const int  *changed;		/* nchanged: indexes of changed features, 0-based, ascending */
+	const double *coef;			/* nchanged x (nfeatures + 1): coefficients of (1, x); not 0 for the feature itself,
+								 * 0 behind it */
 } GrBasis;
 
-/* sum of coef_j (1, x)_j over the features up to number last, as in Dot2 of Ogita, Rump and Oishi (2005) */
+/* Returns the sum of coef_j (1, x)_j over the features 0 .. last, as in Dot2 of Ogita, Rump and Oishi (2005). */
 GR_HD double
 gr_basis_feature(const double *coef, const double *x, int last)
 {
@@ -43,13 +45,14 @@ gr_basis_feature(const double *coef, const double *x, int last)
 }
 
 /*
- * Changes rows in place, once; shape: theirs, not single. False if the host asked to stop: the rows are then of no use.
+ * Changes rows in place, once. shape: shape of the rows, not single. Returns false if the host asked to stop; the rows
+ * are then unusable.
  */
 extern bool gr_basis_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64_t nrows, GrPoll *poll);
 
 /*
- * The coefficients of (1, x) that are those of (1, x'), as hi + lo, in place; and back, which rounds more where
- * features are collinear.
+ * Converts coefficients hi + lo of (1, x') to those of (1, x) in place, or back. The way back rounds more if features
+ * are collinear.
  */
 extern void gr_basis_to_features(const GrBasis *basis, double *hi, double *lo);
 extern void gr_basis_from_features(const GrBasis *basis, double *hi, double *lo);

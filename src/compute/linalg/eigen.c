@@ -1,6 +1,4 @@
-/*
- * eigen.c: eigenvalues of small symmetric matrices; see eigen.h.
- */
+/* eigen.c: eigenvalues of small symmetric matrices by Jacobi's method; see eigen.h. */
 #include "compute/linalg/eigen.h"
 
 #include <math.h>
@@ -8,10 +6,10 @@
 
 #define SWEEPS_MAX 60
 
-/* Entries this small against their row's and column's diagonal are 0. */
+/* Share of the root of the product of two diagonal entries below which the entry that couples them counts as 0. */
 #define NOTHING 0x1p-53
 
-/* Rotates by c and s what is at x[k] and y[k], k a multiple of the step. */
+/* Rotates n pairs of entries of x and y, step apart, by c and s. */
 static void
 rotate(double *x, double *y, int n, int step, double c, double s)
 {
@@ -24,7 +22,7 @@ rotate(double *x, double *y, int n, int step, double c, double s)
 	}
 }
 
-/* Makes entry (i, j) 0; false if it is. */
+/* Rotates entry (i, j) to 0. Returns false if it was 0 already. */
 static bool
 rotate_away(double *a, double *vectors, int n, int i, int j)
 {

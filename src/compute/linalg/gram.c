@@ -1,6 +1,4 @@
-/*
- * gram.c: what is done with Gram matrices: copies, translations, sums, subsets and folds; see gram.h.
- */
+/* gram.c: copies, translations, sums, subsets and folds of Gram matrices; see gram.h. */
 #include "compute/linalg/gram.h"
 
 #include <math.h>
@@ -9,7 +7,7 @@
 
 #include "compute/base/dd.h"
 
-/* A translated and a folded entry's share of the time between two polls; see GrPoll */
+/* Work of translating and of folding an entry, in nanoseconds; see GrPoll. */
 #define TRANSLATE_WORK 20
 #define FOLD_WORK 8
 
@@ -27,7 +25,7 @@ gr_gram_clear(GrGram *gram)
 	gram->log_constant = 0;
 }
 
-/* Copies a shift, where NULL stands for zeros. */
+/* Copies a shift; NULL stands for zeros. */
 static void
 copy_shift(double *to, const double *from, int nfeatures)
 {
@@ -64,7 +62,10 @@ gr_gram_copy(GrGram *to, const GrGram *from)
  * Translation
  */
 
-/* A matrix that is read about another shift, to, which counts as 0 where only_if is 0. NULL: 0, and all columns. */
+/*
+ * A view of a Gram matrix about another shift. to: the new shift, NULL for 0; where only_if is 0, the new shift is 0
+ * too. only_if NULL: no such columns.
+ */
 typedef struct Moved
 {
 	const GrGram *gram;
@@ -72,7 +73,7 @@ typedef struct Moved
 	const double *only_if;
 } Moved;
 
-/* How far column i of z = (1, x, y) moves */
+/* Returns the distance by which column i of z = (1, x, y) moves. */
 static inline GrDD
 distance(const Moved *m, int64_t i)
 {
@@ -84,7 +85,9 @@ distance(const Moved *m, int64_t i)
 	return gr_two_sum(gr_gram_shift_of(m->gram, i), -to);
 }
 
-/* Entry (i, j); di: i's distance. Reads the entries (i, 0), (j, 0) and (0, 0) too. */
+/*
+ * Returns entry (i, j) of the moved matrix. di: distance of column i. Also reads the entries (i, 0), (j, 0) and (0, 0).
+ */
 static inline GrDD
 moved_entry(const Moved *m, int64_t i, GrDD di, int64_t j)
 {
@@ -99,13 +102,13 @@ moved_entry(const Moved *m, int64_t i, GrDD di, int64_t j)
 	}
 	if (dj.hi != 0.0)
 		g = gr_dd_add(g, gr_dd_mul(gr_gram_entry(m->gram, i, 0), dj));
-	/* of a sum of squares that is 0, rounding must not leave less */
+	/* rounding must not make a sum of squares negative */
 	return j == i && g.hi < 0.0 ? gr_dd(0.0) : g;
 }
 
 /*
- * Writes the moved matrix to another, or over itself, but for entry (0, 0), which doesn't move. Backwards, so that the
- * sums of columns, which lead their rows, are read before they are written.
+ * Writes the moved matrix to another matrix or over itself, except entry (0, 0), which does not move. Goes backwards,
+ * so that the sums of columns, which begin the rows, are read before they are written. Returns false if canceled.
  */
 static bool
 move(GrGram *to, const Moved *m, GrPoll *poll)
@@ -174,7 +177,7 @@ gr_gram_choose_shift(const GrGram *gram, double far, double *shift)
  * Sums
  */
 
-/* Adds the moved matrix to gram. */
+/* Adds the moved matrix to gram. Returns false if canceled. */
 static bool
 add_moved(GrGram *gram, const Moved *other, GrPoll *poll)
 {
@@ -271,14 +274,14 @@ gr_gram_subset(const GrGram *gram, const int *columns, GrGram *subset)
  * Folds
  */
 
-/* Entry (i, j), whichever is greater */
+/* Returns entry (i, j) of a symmetric matrix; i may be less than j. */
 static inline GrDD
 either_entry(const GrGram *gram, int64_t i, int64_t j)
 {
 	return i >= j ? gr_gram_entry(gram, i, j) : gr_gram_entry(gram, j, i);
 }
 
-/* Translates the sums to a shift that is 0 for the nlow last features. */
+/* Translates the sums to a shift that is 0 for the last nlow features. Returns false if canceled or out of memory. */
 static bool
 unshift_rests(GrGram *gram, int nlow, GrPoll *poll)
 {
@@ -303,8 +306,8 @@ unshift_rests(GrGram *gram, int nlow, GrPoll *poll)
 }
 
 /*
- * The entries before the rests are where they were, so that each can be added to in place; the rests' own rows are only
- * read until the response's, the last, is brought forward.
+ * The entries before the rests keep their indexes, so that each is added to in place. The rows of the rests are only
+ * read until the response's row, the last, moves forward.
  */
 bool
 gr_gram_fold(GrGram *gram, const int *rest_of, int nlow, GrPoll *poll)

@@ -1,6 +1,4 @@
-/*
- * gram_shift.c: which shift rows are summed about, and whether rows bear it; see gram_shift.h.
- */
+/* gram_shift.c: chooses the shift about which rows are summed, and checks rows against it; see gram_shift.h. */
 #include "compute/linalg/gram_shift.h"
 
 #include <math.h>
@@ -9,15 +7,15 @@
 #include "compute/base/dd.h"
 
 /*
- * A column is shifted if its values are this many times their range. Below, double-double loses at most the square of
- * it, 2.4 of 32 digits, and some more for a column whose spread is less than its range.
+ * A column is shifted if its values are at least this many times their range. Otherwise double-double loses at most the
+ * square of this, 2.4 of 32 digits, and slightly more if the spread is below the range.
  */
 #define LEAST_RATIO 16.0
 
-/* A constant below this is its own shift; the squares of larger ones don't underflow. */
+/* A constant below this is its own shift. Squares of larger constants do not underflow. */
 #define MOST_CONSTANT 1e-130
 
-/* The range's midpoint, of as few bits as it takes to lie in it. 0 < hi - lo, which is small against both. */
+/* Returns the midpoint of the range with as few bits as possible. 0 < hi - lo, which is small compared with both. */
 static double
 round_midpoint(double lo, double hi)
 {
@@ -27,7 +25,7 @@ round_midpoint(double lo, double hi)
 	return ldexp(nearbyint(ldexp(lo + 0.5 * range, -k)), k);
 }
 
-/* c_j; column: its first value, the next ones stride further on */
+/* Returns the shift c_j of a column. column: its first value; further values are stride apart. */
 static double
 choose_column(const double *column, int64_t nrows, int stride)
 {
@@ -35,7 +33,7 @@ choose_column(const double *column, int64_t nrows, int stride)
 	double		hi = column[0];
 	double		c;
 
-	/* most columns that aren't shifted show it in the second row */
+	/* for most columns that are not shifted, the second row ends the loop */
 	for (int64_t r = 1; r < nrows; r++)
 	{
 		double		v = column[r * stride];
@@ -45,10 +43,10 @@ choose_column(const double *column, int64_t nrows, int stride)
 		if (!(fmin(fabs(lo), fabs(hi)) >= LEAST_RATIO * (hi - lo)))
 			return 0.0;
 	}
-	/* NaN and infinity, which fail later, have no range */
+	/* NaN and infinity have no range; they fail later */
 	if (!isfinite(lo) || !isfinite(hi))
 		return 0.0;
-	/* differences of a constant are 0, so that only sums of columns that aren't constant can underflow */
+	/* differences of a constant are 0, so that only sums of other columns can underflow */
 	if (lo == hi && fabs(lo) < MOST_CONSTANT)
 		return lo;
 	c = lo == hi ? lo : round_midpoint(lo, hi);

@@ -1,5 +1,6 @@
 /*
- * normal.c: normal equations in double-double: L D L', the dot product that it is made of, and solutions and inverses.
+ * normal.c: normal equations in double-double: the factorisation L D L', its dot product, solutions and inverses. See
+ * normal.h.
  */
 #include "compute/linalg/normal.h"
 
@@ -18,7 +19,7 @@ typedef struct DotVersion
 #define SIMD_TEMPLATE "compute/linalg/normal_cpu.h"
 #include "compute/base/simd.h"
 
-/* A product's share of the time between two polls; see GrPoll */
+/* Work of a product in nanoseconds; see GrPoll. */
 #define PRODUCT_WORK 2
 
 GrDD
@@ -65,7 +66,7 @@ gr_ldl_scale_for(double d)
 	return ldexp(1.0, -((exponent - 1) >> 1));
 }
 
-/* Row i's scale and the pivot that it must have; false if its diagonal entry is out of range */
+/* Chooses row i's scale and least pivot. Returns false if its diagonal entry is out of range. */
 static bool
 choose_scale(GrLdl *ldl, const GrGram *gram, int skip, int i, GrError *err)
 {
@@ -155,7 +156,7 @@ gr_ldl_back_substitute(GrLdl *ldl, const GrHost *host, GrError *err)
 		GrDD		sum = gr_dd_get(ldl->l, gr_packed(m, k));
 		double		magnitude = fabs(sum.hi);
 
-		/* down a column: each entry is in a cache line of its own */
+		/* each entry of a column is in a cache line of its own */
 		if (gr_poll(&poll, 10 * PRODUCT_WORK * (m - k)))
 			return gr_fail(err, GR_CANCELED, 0, "back substitution");
 		for (int64_t i = k + 1; i < m; i++)
@@ -188,7 +189,10 @@ gr_ldl_solution(const GrLdl *ldl, double *coef)
  * Normal equations
  */
 
-/* What row i's pivot must be above if its sum of squares, scaled, isn't all: the values' own squares are larger. */
+/*
+ * Returns the least pivot of row i of a shifted column, relative to the values' own squares, which are larger than the
+ * scaled sum of squares about the shift.
+ */
 static double
 rounding_pivot(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t i)
 {
@@ -211,7 +215,7 @@ gr_normal_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double toler
 
 		if (a->right_hand_side && i == f->m)
 			break;
-		/* of a step's matrix, squares are those of weighted values, which later passes may have near 0 */
+		/* later passes of a step may have weighted values near 0, whose squares are 0 */
 		if (!isfinite(d) || d < 0 || (d > 0 && d < GR_LEAST_SQUARES) ||
 			(d == 0 && tolerance >= GR_ALIAS_TOLERANCE &&
 			 gr_packed_underflowed((GrDDConstVector) {a->hi, a->lo}, last + (a->right_hand_side ? 0 : 1), row)))
@@ -232,7 +236,7 @@ gr_normal_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double toler
 	return true;
 }
 
-/* Copies the part of the Gram matrix that takes part, scaled: all but the first skip rows and columns. */
+/* Copies the scaled matrix without its first skip rows and columns. Returns false on an error. */
 static bool
 load_scaled(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrError *err)
 {
@@ -255,7 +259,10 @@ load_scaled(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrEr
 	return true;
 }
 
-/* Row a of inv(L)': its entry k is inv(L)[k][a], k = a .. m-1. mine: where its entry 0 would be. False if canceled. */
+/*
+ * Computes row a of inv(L)', whose entry k is inv(L)[k][a] for k = a .. m-1. mine: index that its entry 0 would have.
+ * Returns false if canceled.
+ */
 static bool
 invert_column(const GrNormalFactor *f, int64_t a, int64_t mine, GrPoll *poll)
 {
@@ -270,14 +277,14 @@ invert_column(const GrNormalFactor *f, int64_t a, int64_t mine, GrPoll *poll)
 	return true;
 }
 
-/* where entry 0 of row a of inv(L)' would be, if it didn't begin at its diagonal */
+/* Returns the index that entry 0 of row a of inv(L)' would have; the row begins at its diagonal. */
 static inline int64_t
 inverse_row(const GrNormalFactor *f, int64_t a)
 {
 	return a * f->m - a * (a - 1) / 2 - a;
 }
 
-/* Row 0 of inv(L)' becomes the intercept's about the values themselves: less c_j times row j. False if canceled. */
+/* Changes row 0 of inv(L)' to that of the intercept about 0: subtracts c_j times row j. Returns false if canceled. */
 static bool
 move_origin(GrNormalFactor *f, const GrNormalMatrix *a, GrPoll *poll)
 {
@@ -297,7 +304,7 @@ move_origin(GrNormalFactor *f, const GrNormalMatrix *a, GrPoll *poll)
 	return true;
 }
 
-/* The rows of inv(L)' become those of the terms that are wanted. False if canceled. */
+/* Changes the rows of inv(L)' to those of the reported terms. Returns false if canceled. */
 static bool
 move_rows(GrNormalFactor *f, const GrTermMoves *moves, GrPoll *poll)
 {
@@ -320,8 +327,8 @@ move_rows(GrNormalFactor *f, const GrTermMoves *moves, GrPoll *poll)
 }
 
 /*
- * Fills row i of the inverse up to its diagonal, where f->ldl.u is row i of inv(L)' D^-1 sigma^2 from there on. False
- * if canceled.
+ * Fills row i of the inverse up to its diagonal. f->ldl.u has row i of inv(L)' D^-1 sigma^2 from the diagonal on.
+ * Returns false if canceled.
  */
 static bool
 fill_inverse_row(const GrNormalFactor *f, int64_t i, const GrNormalInverse *inverse, GrPoll *poll)
@@ -336,7 +343,7 @@ fill_inverse_row(const GrNormalFactor *f, int64_t i, const GrNormalInverse *inve
 		GrDD		sum = gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(f->ldl.u, i), row, m - i));
 		double		rounded = gr_dd_to_double(sum);
 
-		/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
+		/* scaled one factor at a time, so that each product is in range if the result is; + 0.0 turns -0 into 0 */
 		double		v = rounded * scale[i] / y_scale * scale[j] / y_scale + 0.0;
 
 		if (gr_poll(poll, PRODUCT_WORK * (m - i)))
@@ -446,7 +453,7 @@ gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *pol
 	double		unit;
 
 	gr_normal_carve(&f, 0, workspace);
-	/* row k of inv(L), from its end: each entry wants those behind it */
+	/* row k of inv(L), from its end, as each entry needs those behind it */
 	gr_dd_set(f.ldl.u, k, gr_dd(1.0));
 	for (int64_t j = k - 1; j >= 0; j--)
 	{
@@ -458,7 +465,7 @@ gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *pol
 			sum = gr_dd_sub(sum, gr_dd_mul(gr_dd_get(f.ldl.u, i), gr_dd_get(f.ldl.l, gr_packed(i, j))));
 		gr_dd_set(f.ldl.u, j, sum);
 	}
-	/* a pivot that is 0 or no number has no size */
+	/* a pivot that is 0, negative, infinite or NaN gives no unit */
 	pivot = gr_dd_get(f.ldl.d, k).hi;
 	unit = pivot > 0 && isfinite(pivot) ? ldexp(1.0, -(int) floor(0.5 * log2(pivot))) : 1.0;
 	for (int64_t j = 0; j <= k; j++)

@@ -1,7 +1,8 @@
 /*
- * normal.h: normal equations in double-double: the factorisation L D L' of a matrix, as far as its first rows go, with
- * scales and tolerances that whatever is computed from Gram matrices shares; solutions and inverses, here or, of many
- * terms, on a device (normal_device.c). ols.h says what is aliased and how many digits there are.
+ * normal.h: normal equations in double-double: the factorisation L D L' of the first rows of a matrix, with the scales
+ * and tolerances of everything computed from Gram matrices; solutions and inverses, here or on a device for many terms
+ * (normal_device.c). ols.c and newton_step.c call this first. See ols.h for aliasing and for the number of right
+ * digits.
  */
 #ifndef GPUREG_NORMAL_H
 #define GPUREG_NORMAL_H
@@ -19,30 +20,33 @@
 extern "C" {
 #endif
 
-/* A pivot that isn't above this share of the row's sum of squares counts as 0; see ols.h. */
+/* A pivot that is at most this share of the row's sum of squares counts as 0; see ols.h. */
 #define GR_ALIAS_TOLERANCE 1e-24
-/* ... and one that isn't above this share of the values' own squares, for a column that is summed about a shift */
+/*
+ * For a column summed about a shift, a pivot also counts as 0 if it is at most this share of the values' own squares.
+ */
 #define GR_ROUNDING_TOLERANCE 1e-29
 
 /*
- * A matrix, packed by rows, of which the first npivots rows are factorised. Each row is scaled by a power of two that
- * brings its diagonal entry into [1, 4), where gr_ldl_load() has loaded it.
+ * A matrix, packed by rows, whose first npivots rows are factorised. gr_ldl_load() scales each row by a power of two
+ * that brings its diagonal entry into [1, 4).
  */
 typedef struct GrLdl
 {
-	int			n;				/* rows */
+	int			n;				/* number of rows */
 	int			npivots;
-	GrDDVector	l;				/* in: A; out: L left of the diagonal, in the columns of the pivots */
-	GrDDVector	d;				/* n: D; of the rows behind the pivots, what these leave of the diagonal entry */
-	GrDDVector	u;				/* n: room */
+	GrDDVector	l;				/* input: A; output: L left of the diagonal, in the columns of the pivots */
+	GrDDVector	d;				/* n: D; for rows behind the pivots, the rest of the diagonal entry */
+	GrDDVector	u;				/* n: scratch */
 	double	   *scale;			/* n: the powers of two */
 	double	   *sumsq;			/* n: the scaled diagonal entries */
-	double	   *least_pivot;	/* n: a pivot that isn't above counts as 0 */
-	bool	   *aliased;		/* n; in: rows to leave out as pivots; out: and those whose pivot counts as 0 */
-	int64_t		max_rank;		/* there are no more pivots, as of sums over so many rows; all others are 0 */
+	double	   *least_pivot;	/* n: pivots up to this count as 0 */
+	bool	   *aliased;		/* n; input: rows that are not used as pivots; output: also rows whose pivot counts
+								 * as 0 */
+	int64_t		max_rank;		/* limit of pivots, such as the number of rows summed; all further pivots are 0 */
 } GrLdl;
 
-/* Carves the vectors of n rows. All rows are pivots but the last, at any rank. */
+/* Carves the vectors of n rows. All rows but the last are pivots, without a limit of the rank. */
 static inline void
 gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena)
 {
@@ -58,37 +62,35 @@ gr_ldl_carve(GrLdl *ldl, int n, GrArena *arena)
 	ldl->aliased = gr_carve_bools(arena, n);
 }
 
-/* Leaves no row out. */
+/* Clears aliased: no row is left out. */
 static inline void
 gr_ldl_clear(GrLdl *ldl)
 {
 	memset(ldl->aliased, 0, (size_t) ldl->n * sizeof(bool));
 }
 
-/* 2^-k with d 2^-2k in [1, 4), for d > 0 */
+/* Returns 2^-k with d 2^-2k in [1, 4), for d > 0. */
 extern double gr_ldl_scale_for(double d);
 
 /*
- * Loads the rows of gram's triangle less its first skip ones, scaled; no row is left out. Fails as gr_ols_solve() does:
- * with GR_OUT_OF_RANGE (where: the column).
+ * Loads and scales the rows of gram's triangle behind the first skip rows. Fails as gr_ols_solve() does, with
+ * GR_OUT_OF_RANGE (where: the column).
  */
 extern bool gr_ldl_load(GrLdl *ldl, const GrGram *gram, int skip, GrError *err);
 
 /*
- * Factorises, row by row. Rows that are left out get a zero column in L. What rounding leaves of a row beyond the rank
- * may be above any tolerance that keeps those within: so there are no more than max_rank pivots. Returns false if the
- * host asked to stop.
+ * Factorises row by row. Rows that are left out get a column of zeros in L. There are at most max_rank pivots, as the
+ * rounding error of a row beyond the rank may exceed any useful tolerance. Fails with GR_CANCELED.
  */
 extern bool gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err);
 
 /*
- * Where the last row alone is no pivot: solves A b = c, the last row being c' or, with a diagonal, a response. This is
- * back substitution in L' b = D^-1 L^-1 c, which is the last row of L. b, scaled, becomes ldl->u. Returns false if the
- * host asked to stop.
+ * Solves A b = c if only the last row is no pivot; that row is c' or, with a diagonal entry, a response. Back
+ * substitution in L' b = D^-1 L^-1 c, which is the last row of L. ldl->u becomes the scaled b. Fails with GR_CANCELED.
  */
 extern bool gr_ldl_back_substitute(GrLdl *ldl, const GrHost *host, GrError *err);
 
-/* Unscales ldl->u into coef, NaN for aliased rows. Returns the number of those that aren't. */
+/* Unscales ldl->u into coef, with NaN for aliased rows. Returns the number of rows that are not aliased. */
 extern int	gr_ldl_solution(const GrLdl *ldl, double *coef);
 
 /*
@@ -96,39 +98,40 @@ extern int	gr_ldl_solution(const GrLdl *ldl, double *coef);
  */
 
 /*
- * From so many terms on an open device is quicker, even the first time, with or without covariances; see
+ * Number of terms from which an open device is faster, even the first time, with or without covariances; see
  * bench/notes.md.
  */
 #define GR_SOLVER_MIN_TERMS 96
 
-/* What is given: the packed triangle, of which the first skip rows and columns take no part. */
+/* The input: a packed triangle whose first skip rows and columns are ignored. */
 typedef struct GrNormalMatrix
 {
 	const double *hi;
 	const double *lo;
 	int			skip;
-	GrMatrixRows rows;			/* what the triangle's rows are, the skipped ones included */
-	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
-	const double *shift;		/* of the columns after the ones, the last row's included; NULL: 0 */
-	const GrTermMoves *moves;	/* NULL: none */
-	int64_t		max_rank;		/* of the terms; 0: not known */
+	GrMatrixRows rows;			/* kind of the triangle's rows, including the skipped ones, for errors */
+	bool		right_hand_side;	/* the last row is a right-hand side without a diagonal entry */
+	const double *shift;		/* shift of the columns behind the ones, including the last row's; NULL: 0 */
+	const GrTermMoves *moves;	/* map to the reported terms; NULL: none */
+	int64_t		max_rank;		/* limit of the rank of the terms; 0: not known */
 } GrNormalMatrix;
 
 /*
- * What the factorisation works on: m terms and, as row m, the response, each scaled by a power of two so that its
- * sum of squares is in [1, 4). Factorised on a device, L but for its last row, and the inverse, stay there.
+ * Data of a factorisation: m terms and, as row m, the response, each scaled by a power of two that brings its sum of
+ * squares into [1, 4). After a factorisation on a device, all of L but its last row, and the inverse, stay there.
  */
 typedef struct GrNormalFactor
 {
 	int			m;
 	const GrSolver *solver;
-	GrFactor   *device;			/* NULL: factorised here */
-	GrLdl		ldl;			/* m + 1 rows, m of them pivots; then its u is the solution, scaled */
-	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
-	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
+	GrFactor   *device;			/* the device's factorisation; NULL: factorised here */
+	GrLdl		ldl;			/* m + 1 rows, m of them pivots; at the end u is the scaled solution */
+	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, begins at a m - a (a - 1) / 2 */
+	GrDDVector	origin;			/* m: with a device, the inverse of the scaled A times the intercept expressed in
+								 * scaled terms */
 } GrNormalFactor;
 
-/* Entry (i, j) as it is factorised. */
+/* Returns entry (i, j) scaled for the factorisation. */
 static inline GrDD
 gr_normal_entry(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t i, int64_t j)
 {
@@ -140,30 +143,30 @@ gr_normal_entry(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t i, int
 	return gr_dd_scale(gr_dd_scale(entry, f->ldl.scale[i]), f->ldl.scale[j]);
 }
 
-/* Row i's shift */
+/* Returns the shift of row i. */
 static inline double
 gr_normal_shift_of(const GrNormalMatrix *a, int64_t i)
 {
 	return a->shift == NULL || i + a->skip == 0 ? 0.0 : a->shift[i + a->skip - 1];
 }
 
-/* What term j's coefficient, scaled, adds to the intercept, scaled, for a shift: b_0 = t_0 - sum of c_j t_j */
+/* Returns the weight of term j's scaled coefficient in the scaled intercept about 0: b_0 = t_0 - sum of c_j t_j. */
 static inline double
 gr_normal_origin_weight(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t j)
 {
 	return -gr_normal_shift_of(a, j) * f->ldl.scale[j] / f->ldl.scale[0];
 }
 
-/* The inverse of A, or the covariance matrix that it is with a variance sigma^2 */
+/* The inverse of A, or with a variance sigma^2 the covariance matrix. */
 typedef struct GrNormalInverse
 {
 	double	   *entries;		/* m x m: sigma^2 inv(L)' D^-1 inv(L), unscaled; NaN for aliased terms */
-	double	   *low;			/* packed triangle: what rounding left of the entries; NULL: not wanted */
+	double	   *low;			/* packed triangle: low halves of the entries; NULL: not wanted */
 	GrDD		sigma2;
-	double		y_scale;		/* the response's scale, by whose square entries are divided */
+	double		y_scale;		/* scale of the response; entries are divided by its square */
 } GrNormalInverse;
 
-/* A move's weight between scaled terms; they are scaled by powers of two */
+/* Returns the weight of a move between scaled terms. */
 static inline GrDD
 gr_normal_weight(const GrNormalFactor *f, const GrTermMove *move)
 {
@@ -172,7 +175,9 @@ gr_normal_weight(const GrNormalFactor *f, const GrTermMove *move)
 	return gr_dd_scale(weight, f->ldl.scale[move->from] / f->ldl.scale[move->to]);
 }
 
-/* Carves the vectors of f->m terms. skip: the matrix's; f->inverse must hold a copy of the whole matrix. */
+/*
+ * Carves the vectors of f->m terms. skip: that of the matrix; f->inverse must have room for a copy of the whole matrix.
+ */
 static inline void
 gr_normal_carve_factor(GrNormalFactor *f, int skip, GrArena *arena)
 {
@@ -183,11 +188,13 @@ gr_normal_carve_factor(GrNormalFactor *f, int skip, GrArena *arena)
 	f->origin = gr_carve_dd(arena, m1);
 }
 
-/* Bytes of workspace for gr_ols_solve() of so many features, and for gr_normal_solve() of as many terms */
+/*
+ * Returns the bytes of workspace for gr_ols_solve() with nfeatures features, or gr_normal_solve() with nfeatures terms.
+ */
 static inline size_t
 gr_normal_workspace_nbytes(int nfeatures)
 {
-	/* with an intercept; without one there is as much to skip */
+	/* enough for a fit without an intercept too, which skips a row instead */
 	GrNormalFactor f;
 	GrArena		arena = {NULL, 0};
 
@@ -196,7 +203,7 @@ gr_normal_workspace_nbytes(int nfeatures)
 	return arena.used;
 }
 
-/* gr_normal_carve_factor() in a workspace of gr_normal_workspace_nbytes() */
+/* Calls gr_normal_carve_factor() on a workspace of gr_normal_workspace_nbytes(). */
 static inline void
 gr_normal_carve(GrNormalFactor *f, int skip, void *workspace)
 {
@@ -206,32 +213,32 @@ gr_normal_carve(GrNormalFactor *f, int skip, void *workspace)
 }
 
 /*
- * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum
- * of squares for a Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to
- * the order of 1.
+ * Chooses the scales of the m terms and of the response, and the least pivots. The last row's diagonal is the
+ * response's sum of squares. A right-hand side has none; its scale brings the largest entry to the order of 1. Returns
+ * false on an error.
  */
 extern bool gr_normal_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, GrError *err);
 
-/* A = L D L' and the solution, wherever that is quicker */
+/* Factorises A = L D L' and solves, on the device if that is faster. Returns false on an error. */
 extern bool gr_normal_factorise(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, bool want_inverse,
 								const GrHost *host, GrError *err);
 
-/* Fills inverse; f->ldl.u is overwritten. A device leaves inverse->low as it is. */
+/* Fills inverse. Overwrites f->ldl.u. On a device inverse->low is not set. Returns false on an error. */
 extern bool gr_normal_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
 								   const GrHost *host, GrError *err);
 
 /*
- * Factorises and solves on f->solver's device, f->ldl being scaled. Where its memory does not suffice, that is no
- * failure, and f->device stays NULL.
+ * Factorises and solves on f->solver's device; f->ldl must be scaled. If the device's memory does not suffice, returns
+ * true and leaves f->device NULL.
  */
 extern bool gr_normal_device_solve(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host,
 								   GrError *err);
 
-/* Fills inverse->entries where L is on the device; f->ldl.u is overwritten. */
+/* Fills inverse->entries if L is on the device. Overwrites f->ldl.u. Returns false on an error. */
 extern bool gr_normal_device_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
 									 const GrHost *host, GrError *err);
 
-/* Ends what a device has of it. */
+/* Frees the factorisation on the device, if any. */
 static inline void
 gr_normal_release(GrNormalFactor *f)
 {
@@ -243,21 +250,21 @@ typedef struct GrNormalFit
 {
 	int			nterms;
 	int			rank;			/* terms that are not aliased */
-	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
+	bool	   *aliased;		/* nterms; input: terms to leave out; output: also terms found to be collinear */
 	double	   *coef;			/* nterms: b; NaN for an aliased term */
-	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
-	double	   *inverse_low;	/* packed triangle: what rounding left of inverse, unless on_device; or NULL */
-	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
+	double	   *inverse;		/* nterms x nterms: inverse of A, symmetric, NaN for aliased terms; NULL: not wanted */
+	double	   *inverse_low;	/* packed triangle: low halves of inverse, unless on_device; NULL: not wanted */
+	double	   *pivot;			/* nterms: pivot of each term as a share of its diagonal entry; NULL: not wanted */
 	double		decrement;		/* c' A^-1 c */
-	bool		on_device;		/* solved there */
-	int			skip;			/* in: rows of the triangle that are passed over, before those of A */
-	double		tolerance;		/* in: a term is aliased if its pivot is not above this share of its diagonal entry */
-	const GrSolver *solver;		/* in: as in GrOlsFit */
-	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
-	GrMatrixRows rows;			/* in: what the triangle's rows are, those passed over included, for errors */
+	bool		on_device;		/* the device solved the system */
+	int			skip;			/* input: number of the triangle's rows before those of A */
+	double		tolerance;		/* input: a term is aliased if its pivot is at most this share of its diagonal entry */
+	const GrSolver *solver;		/* input: solver for many terms, as in GrOlsFit */
+	int64_t		max_rank;		/* input: limit of A's rank, such as the number of rows summed; 0: not known */
+	GrMatrixRows rows;			/* input: kind of the triangle's rows, including the skipped ones, for errors */
 } GrNormalFit;
 
-/* max_rank of sums over so many rows, and of sums with a penalty, which raises it */
+/* Returns max_rank of sums over nrows rows. Returns 0 (not known) with a penalty, which raises the rank. */
 static inline int64_t
 gr_max_rank(double nrows, double l2)
 {
@@ -265,17 +272,17 @@ gr_max_rank(double nrows, double l2)
 }
 
 /*
- * Solves A b = c for a positive semidefinite A. triangle: packed, of skip + nterms + 1 rows: those passed over, those
- * of A, and c' as the last one, whose diagonal entry is not looked at. workspace: gr_normal_workspace_nbytes(nterms)
- * bytes. Fails as gr_ols_solve() does.
+ * Solves A b = c for a positive semidefinite A. triangle: packed, skip + nterms + 1 rows: skipped rows, the rows of A,
+ * and c' as the last row, whose diagonal entry is ignored. workspace: gr_normal_workspace_nbytes(nterms) bytes. Fails
+ * as gr_ols_solve() does.
  */
 extern bool gr_normal_solve(GrDDConstVector triangle, void *workspace, GrNormalFit *fit, const GrHost *host,
 							GrError *err);
 
 /*
- * After a gr_normal_solve() of nterms terms with that workspace, neither on a device nor with an inverse: term k less
- * its regression on the terms before it that are not aliased, as coefficients of the terms 0 .. k, times a power of two
- * that brings the residual's square into [1, 4). False if the host asked to stop.
+ * Computes term k minus its regression on the terms before it that are not aliased, as coefficients of the terms 0 ..
+ * k, times a power of two that brings the residual's square into [1, 4). Must follow a gr_normal_solve() of nterms
+ * terms with the same workspace, neither on a device nor with an inverse. Returns false if the host asked to stop.
  */
 extern bool gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll);
 

@@ -3,13 +3,13 @@
  */
 
 /*
- * Dot product in double-double: sum over k < n of a[k] b[k], n a multiple of DOT_LANES, as
- * DOT_LANES sums s.hi + s.lo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The
- * number of sums, and so every bit, is the same whatever V_LANES is.
+ * Dot product in double-double: the sum over k < n of a[k] b[k], n a multiple of DOT_LANES. Writes DOT_LANES sums s.hi
+ * + s.lo, each of every DOT_LANES-th term, not normalised, and their sums of |product| to magnitudes. The number of
+ * sums, and so every bit, does not depend on V_LANES.
  *
- * As above, s.hi takes the products' high halves by TwoSum, and s.lo what that loses and the products' low halves; what
- * is left out of a product is below 2 u^2 of it, u = 2^-53, and s.lo's own rounding is of the order of n^(1/2) u^2 of
- * the magnitudes.
+ * s.hi sums the products' high halves by TwoSum; s.lo sums its errors and the products' low halves. The part left out
+ * of a product is below 2 u^2 of it, u = 2^-53, and the rounding error of s.lo is of the order of n^(1/2) u^2 of the
+ * magnitudes.
  */
 #define DOT_STEP(x, y, m, k) do { \
 	V ah_ = V_LOAD(a.hi + (k)); \
@@ -41,7 +41,7 @@ NAME(dot) (GrDDConstVector a, GrDDConstVector b, int64_t n, GrDDVector s, double
 	}
 }
 
-/* sum less the products from first on, one after the other; adds their magnitudes. The same bits on every processor */
+/* Subtracts the products first .. n - 1 from sum one by one and adds their magnitudes. Same bits on every processor. */
 static TARGET GrDD
 NAME(minus_products)(GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n, double *magnitude)
 {

@@ -1,12 +1,10 @@
-/*
- * normal_device.c: normal equations of many terms, factorised and solved on a device; see normal.h.
- */
+/* normal_device.c: factorises and solves normal equations of many terms on a device; see normal.h. */
 #include "compute/linalg/normal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Are the terms' own values, which the intercept is about, others than those that were solved for? */
+/* True if a term was summed about a shift, so that the intercept has to be brought back. */
 static bool
 has_shifted_terms(const GrNormalFactor *f, const GrNormalMatrix *a)
 {
@@ -17,7 +15,7 @@ has_shifted_terms(const GrNormalFactor *f, const GrNormalMatrix *a)
 }
 
 /*
- * Factorises and solves on the device. Where its memory doesn't suffice, that is no failure, and f->device stays NULL.
+ * Factorises and solves on the device. If the device's memory does not suffice, returns true and leaves f->device NULL.
  */
 static bool
 solve_on_device(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host, GrError *err)
@@ -44,9 +42,9 @@ solve_on_device(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, c
 }
 
 /*
- * f->origin, from a factorisation of its own: the device's inverse comes rounded to float8, in which the covariances of
- * the intercept may cancel; a solution comes in double-double. What the intercept is in the scaled terms stands as the
- * right-hand side, unscaled but for a power of two. *solved: the device's memory sufficed.
+ * Computes f->origin by a factorisation of its own. The device's inverse is rounded to float8, and covariances of the
+ * intercept may cancel in it; a solution is in double-double. The right-hand side is the intercept in terms of the
+ * scaled terms, up to a power of two. *solved: the device's memory sufficed.
  */
 static bool
 solve_for_origin(GrNormalFactor *f, const GrNormalMatrix *a, bool *solved, const GrHost *host, GrError *err)
@@ -79,7 +77,7 @@ solve_for_origin(GrNormalFactor *f, const GrNormalMatrix *a, bool *solved, const
 	return ok;
 }
 
-/* Marks terms beyond the first max_rank that aren't aliased as such; were there any? */
+/* Marks as aliased the terms beyond the first max_rank that are not aliased. Returns true if there were any. */
 static bool
 leave_out_beyond(GrNormalFactor *f, int64_t max_rank)
 {
@@ -93,7 +91,10 @@ leave_out_beyond(GrNormalFactor *f, int64_t max_rank)
 	return rank > max_rank;
 }
 
-/* A device finds out the rank alone; what is beyond max_rank is left out of another factorisation. */
+/*
+ * Solves within max_rank. The device limits the rank only by pivots; terms beyond max_rank are left out of a second
+ * factorisation.
+ */
 static bool
 solve_within_rank(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, const GrHost *host, GrError *err)
 {
@@ -116,7 +117,10 @@ gr_normal_device_solve(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inv
 	return !has_memory || solve_within_rank(f, a, want_inverse, host, err);
 }
 
-/* The intercept's variance and covariances, from f->origin, which is what they are but for sigma^2 and the scales */
+/*
+ * Fills the intercept's variance and covariances from f->origin, which lacks only sigma^2 and the scales. Returns false
+ * if canceled.
+ */
 static bool
 fill_origin_on_device(const GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
 					  const GrHost *host, GrError *err)

@@ -1,14 +1,12 @@
-/*
- * rotation.c: signs of a vector's coordinates after random rotations; see rotation.h.
- */
+/* rotation.c: signs of a vector's coordinates after random rotations; see rotation.h. */
 #include "compute/linalg/rotation.h"
 
 #include <string.h>
 
 #include "compute/base/philox.h"
 
-#define SIGNS 128				/* of a call of Philox */
-#define POLL_EVERY ((int64_t) 1 << 22)	/* additions */
+#define SIGNS 128				/* signs per call of Philox */
+#define POLL_EVERY ((int64_t) 1 << 22)	/* additions between polls */
 
 int64_t
 gr_rotation_length(int64_t dim)
@@ -20,7 +18,7 @@ gr_rotation_length(int64_t dim)
 	return length;
 }
 
-/* x = D_t x; b: which rotation */
+/* Computes x = D_t x of rotation b. */
 static void
 flip_signs(double *x, int64_t length, uint64_t seed, uint32_t b, uint32_t t)
 {
@@ -30,13 +28,13 @@ flip_signs(double *x, int64_t length, uint64_t seed, uint32_t b, uint32_t t)
 		GrPhilox	draw = gr_philox(counter, (uint32_t) seed, (uint32_t) (seed >> 32));
 		int64_t		n = length - from < SIGNS ? length - from : SIGNS;
 
-		/* a product with 1 or -1 is exact, and takes no branch that nothing foretells */
+		/* multiplying by 1 or -1 is exact, and avoids an unpredictable branch */
 		for (int64_t j = 0; j < n; j++)
 			x[from + j] *= 1.0 - 2.0 * (double) (draw.word[j / 32] >> (j % 32) & 1);
 	}
 }
 
-/* Elements j and j + h become sum and difference, for the j of one block of 2 h. */
+/* Replaces elements j and j + h of a block of 2 h by their sum and difference. low, high: the halves of the block. */
 static void
 add_halves(double *restrict low, double *restrict high, int64_t h)
 {
@@ -50,7 +48,7 @@ add_halves(double *restrict low, double *restrict high, int64_t h)
 	}
 }
 
-/* The stages h = 1, 2 and 4 of eight elements, which a loop for each would spend on its counters */
+/* Does the stages h = 1, 2 and 4 of eight elements without the overhead of loops. */
 static void
 add_eight(double *x)
 {
@@ -73,7 +71,7 @@ add_eight(double *x)
 	}
 }
 
-/* x = H x */
+/* Computes x = H x. Returns false if canceled. */
 static bool
 transform(double *x, int64_t length, const GrHost *host, GrError *err)
 {
@@ -111,7 +109,7 @@ gr_rotation_signs(const GrRotation *rotation, double *work, uint8_t *signs, cons
 	{
 		const int64_t n = k - first < length ? k - first : length;
 
-		/* short vectors are rotated often */
+		/* poll here, as a short vector is rotated often */
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "rotation");
 		for (int64_t j = 0; j < length; j++)
