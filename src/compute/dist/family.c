@@ -1,6 +1,4 @@
-/*
- * family.c: what is required of rows, and what a log-likelihood takes of them; see family.h.
- */
+/* family.c: checks rows, sums totals for log-likelihoods, and defines families and links; see family.h. */
 #include "compute/dist/family.h"
 
 #include <math.h>
@@ -8,7 +6,7 @@
 
 #include "compute/base/dd.h"
 
-/* Of rows with finite numbers: response and weight, one after the other */
+/* Checks a row of finite numbers. response: the response, followed by the weight if rows have one. */
 static bool
 one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *err)
 {
@@ -22,7 +20,7 @@ one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *e
 	return gr_fail(err, fault, of_weight ? gr_weight_at(shape) : gr_response_at(shape), "%s", "");
 }
 
-/* Of single rows, which are looked at as float8 where one of their features may be bad */
+/* Checks single rows. Looks for the bad feature only if some feature of a row is not finite. */
 static bool
 single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err)
 {
@@ -52,14 +50,14 @@ single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules 
 	return true;
 }
 
-/* Not 0 unless y, which is finite, is 0 or 1; y (y - 1) is subnormal at the least. */
+/* Returns 0 if the finite number y is 0 or 1, else a positive number: y (y - 1) is at least subnormal. */
 static inline double
 off_classes(double y)
 {
 	return fabs(y * (y - 1.0));
 }
 
-/* Is each of these responses 0 or 1? Without a branch for each */
+/* True if each response is 0 or 1. Has no branch per response. */
 static bool
 all_classed(const double *response, int64_t nrows, int stride)
 {
@@ -79,7 +77,7 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 {
 	const double *response = (const double *) rows + gr_response_at(shape);
 	int			stride = gr_row_ncols(shape);
-	bool		any = gr_family(rules.family)->any_response && !shape.weight;	/* any response will do */
+	bool		any = gr_family(rules.family)->any_response && !shape.weight;	/* any response is valid */
 	int			column;
 
 	if (shape.single)
@@ -108,11 +106,11 @@ add_constant(GrRowTotals *totals, GrDD term)
 	totals->log_constant_lo = sum.lo;
 }
 
-/* Functions of a count, of which the small ones are most */
+/* Functions of a count. Tabulated, as most counts are small. */
 typedef struct CountValues
 {
 	double		loss;			/* gr_count_loss() */
-	double		log_saturated;	/* log of the Poisson probability of y where the mean is y */
+	double		log_saturated;	/* log of the Poisson probability of y if the mean is y */
 } CountValues;
 
 #define NCOUNTS 256
@@ -123,7 +121,7 @@ compute_count(double y)
 	return (CountValues) {y > 0.0 ? y * log(y) - y : 0.0, gr_count_saturated(y)};
 }
 
-/* The table is filled when it is first wanted: by whichever thread, as all would write the same. */
+/* Returns the functions of y from a table. The first thread that needs the table fills it; all would write the same. */
 static CountValues
 count_values(double y)
 {
@@ -148,7 +146,7 @@ gr_count_loss(double y)
 	return count_values(y).loss;
 }
 
-/* log of the negative binomial probability of small counts, which most are: of each when it is first met */
+/* Table of the log of the negative binomial probability of small counts, filled as counts occur. */
 typedef struct WaitingTable
 {
 	double		theta;
@@ -157,7 +155,7 @@ typedef struct WaitingTable
 	double		log_saturated[NCOUNTS];
 } WaitingTable;
 
-/* theta 0: of a fit that estimates it, and has its likelihood by a pass */
+/* Begins a table. theta: 0 for a fit that estimates theta and computes its likelihood by a pass. */
 static void
 waiting_begin(WaitingTable *table, double theta)
 {
@@ -183,7 +181,7 @@ waiting_value(WaitingTable *table, double y)
 	return table->log_saturated[k];
 }
 
-/* gr_log_constant(), by tables where there are some */
+/* Returns gr_log_constant(), from a table if there is one. */
 static double
 log_constant_of(GrRowRules rules, WaitingTable *table, double y, double weight)
 {
@@ -345,7 +343,7 @@ const char *const gr_link_names[GR_NLINKS] = {
 	[GR_SQRT] = "sqrt",[GR_INVERSE] = "inverse"
 };
 
-/* Are the names the same but for case and what separates words? */
+/* True if the names differ only in case and in separators. b is in lower case. */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -446,7 +444,7 @@ gr_mean_curvature(GrLink link, double eta)
 {
 	double		slope = gr_mean_slope(link, eta);
 
-	/* infinity times 0 is none */
+	/* avoids infinity times 0 */
 	if (slope == 0 && link != GR_SQRT)
 		return 0;
 	switch (link)
@@ -468,7 +466,7 @@ gr_mean_curvature(GrLink link, double eta)
 	}
 }
 
-/* exp(to) - exp(from), by > 0 being to - from */
+/* Returns exp(to) - exp(from), where by > 0 is to - from. */
 static double
 exp_difference(double to, double from, double by)
 {
@@ -489,7 +487,7 @@ gr_mean_difference(GrLink link, double to, double from, double by)
 	switch (link)
 	{
 		case GR_LOGIT:
-			/* p1 (1 - p0) - p0 (1 - p1), the latter being exp(-by) of the former */
+			/* p1 (1 - p0) - p0 (1 - p1), where the second product is exp(-by) times the first */
 			return gr_link_mean(link, to) * gr_link_mean(link, -from) * -expm1(-by);
 		case GR_PROBIT:
 			return from > 0 ? gr_link_mean(link, -from) - gr_link_mean(link, -to) :
@@ -514,7 +512,7 @@ gr_binomial_null_deviance(double weights, double ones)
 
 	if (ones == 0 || zeros == 0)
 		return 0;
-	/* log(weights / ones) and log(weights / zeros), good where either is near 0 */
+	/* log(weights / ones) and log(weights / zeros), exact even if one is near 0 */
 	return 2 * (ones * log1p(zeros / ones) + zeros * log1p(ones / zeros));
 }
 
@@ -525,10 +523,10 @@ gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_cons
 		return gr_gaussian_log_likelihood(deviance, nobs, log_constant);
 	if (family == GR_GAMMA)
 	{
-		/* of shape 1 / dispersion, which R takes as the deviance over the weights, not as the one of its summary */
+		/* R takes the deviance over the weights as the dispersion here, not that of its summary */
 		double		shape = nobs / deviance;
 
-		/* shape log(shape) - shape - log of the gamma function of it, by Stirling's formula for the latter */
+		/* shape log(shape) - shape - lgamma(shape), the last by Stirling's formula */
 		return nobs * (0.5 * log(shape) - GR_HALF_LOG_2PI - gr_stirling_error(shape)) - 0.5 * nobs + log_constant;
 	}
 	return log_constant - 0.5 * deviance;

@@ -1,7 +1,8 @@
 /*
- * family.h: what the response of a model is taken for, and what is required of rows.
+ * family.h: families and links of generalised linear models, and the rules for rows. Whoever adds rows to a fit calls
+ * gr_rows_valid() first.
  *
- * The gaussian family with the identity link is linear regression: its fit asks for one pass, whose sums are a Gram
+ * The gaussian family with the identity link is linear regression: its fit requests one pass, whose sums are a Gram
  * matrix. The binomial family's response is a class, 0 or 1, or the share of ones in a number of trials, which is the
  * row's weight. Families and links are those of R's glm, and of glm.nb in its package MASS.
  */
@@ -23,10 +24,10 @@ extern "C" {
 typedef enum GrFamily
 {
 	GR_GAUSSIAN,				/* variance 1 */
-	GR_BINOMIAL,				/* mu (1 - mu) */
-	GR_POISSON,					/* mu */
-	GR_GAMMA,					/* mu^2 */
-	GR_NEGATIVE_BINOMIAL		/* mu + mu^2 / theta */
+	GR_BINOMIAL,				/* variance mu (1 - mu) */
+	GR_POISSON,					/* variance mu */
+	GR_GAMMA,					/* variance mu^2 */
+	GR_NEGATIVE_BINOMIAL		/* variance mu + mu^2 / theta */
 } GrFamily;
 
 #define GR_NFAMILIES 5
@@ -44,50 +45,50 @@ typedef enum GrLink
 
 #define GR_NLINKS 7
 
-/* The distribution of a response about its mean, and how the mean follows from a linear predictor */
+/* The distribution of a response about its mean, and the link from the mean to the linear predictor. */
 typedef struct GrDistribution
 {
 	GrFamily	family;
 	GrLink		link;
-	double		theta;			/* of the negative binomial family, > 0; else 0 */
+	double		theta;			/* theta of the negative binomial family, > 0; else 0 */
 	/*
-	 * Responses are multiplied by 2^exponent before anything else is done to them, and means and coefficients go with
-	 * that; see response_unit.h. 0 but for the gaussian, poisson and gamma families; |exponent| <= GR_EXPONENT_MAX
+	 * Responses are first multiplied by 2^exponent, and means and coefficients are in that unit; see response_unit.h. 0
+	 * except for the gaussian, poisson and gamma families; |exponent| <= GR_EXPONENT_MAX.
 	 */
 	int			exponent;
 } GrDistribution;
 
 /*
- * What the host asks about a family. A new family is a row of gr_families (family.c), and its formulas: those of a row
+ * Traits of a family for the host. A new family needs a row of gr_families (family.c) and its formulas: those of a row
  * (glm_row.h, gr_row_fault() and gr_log_constant() below) are inlined by family.
  */
 typedef struct GrFamilyTraits
 {
-	const char *name;			/* R's, in lower case */
-	const char *quasi_name;		/* of the family whose variance has a factor that is estimated; NULL: there is none */
-	GrLink		links[3];		/* the first one is meant when none is named */
+	const char *name;			/* R's name, in lower case */
+	const char *quasi_name;		/* R's name of the family with an estimated factor of the variance; NULL: none */
+	GrLink		links[3];		/* the family's links, the default first */
 	int			nlinks;
-	int			canonical;		/* the link with which expected weights are the Hessian's, or -1 */
+	int			canonical;		/* link with which expected weights equal the Hessian's; -1: none */
 
-	/* responses */
-	bool		any_response;	/* true: any number; false: no number below 0 */
-	bool		is_binary;		/* 0 or 1, or shares of trials */
-	bool		is_count;		/* 0 has a probability however small the mean, which may go to 0 */
-	bool		has_exponent;	/* may be multiplied by a power of two, see GrDistribution */
+	/* rules for responses */
+	bool		any_response;	/* any number is valid; false: no number below 0 */
+	bool		is_binary;		/* responses are 0 or 1, or shares of trials */
+	bool		is_count;		/* 0 is possible for any mean, which may go to 0 */
+	bool		has_exponent;	/* responses may be multiplied by a power of two, see GrDistribution */
 
 	/* the likelihood */
-	bool		least_squares;	/* the deviance is a sum of squares, of which the dispersion is the mean */
-	bool		has_dispersion; /* the variance has a factor that is estimated; else it is 1 */
+	bool		least_squares;	/* the deviance is a sum of squares, whose mean is the dispersion */
+	bool		has_dispersion; /* the variance has a factor that is estimated; false: the factor is 1 */
 	bool		has_theta;		/* theta is a parameter */
-	bool		row_constants;	/* a row adds to the log-likelihood beside its deviance, whatever its weight */
-	bool		nobs_by_weight; /* the log-likelihood takes the sum of the weights for the number of observations */
+	bool		row_constants;	/* each row adds a constant to the log-likelihood, whatever its weight */
+	bool		nobs_by_weight; /* the log-likelihood uses the sum of weights as the number of observations */
 	int			deviance_power; /* the deviance of c y is c^deviance_power times that of y, if has_exponent */
 
-	/* (d mean / d eta)^2 / variance; mean, slope: of eta; slope is not 0 */
+	/* (d mean / d eta)^2 / variance; mean, slope: at eta; slope is not 0 */
 	double		(*working_weight) (GrDistribution distribution, double eta, double mean, double slope);
 } GrFamilyTraits;
 
-/* The traits of each family, and behind them those of a number that is no family: all zeros */
+/* Traits of each family, and at the end all zeros for a number that is no family. */
 extern const GrFamilyTraits gr_families[GR_NFAMILIES + 1];
 
 /* Returns the traits of a family, which may be any number. */
@@ -118,7 +119,7 @@ gr_is_canonical(GrDistribution distribution)
 	return gr_family(distribution.family)->canonical == (int) distribution.link;
 }
 
-/* True if estimates can run off, the likelihood rising all the way. */
+/* True if estimates can diverge while the likelihood rises. */
 static inline bool
 gr_can_separate(GrDistribution distribution)
 {
@@ -130,43 +131,44 @@ gr_can_separate(GrDistribution distribution)
 /* A power of two that multiplies responses must be a normal float8, and so must its inverse. */
 #define GR_EXPONENT_MAX 1000
 
-/* A logistic regression's, to initialise one by */
+/* Initialiser of a logistic regression's distribution. */
 #define GR_LOGISTIC {GR_BINOMIAL, GR_LOGIT, 0, 0}
 
-/* What the weights of rows that have them are */
+/* Meaning of the weights of rows. */
 typedef enum GrWeighting
 {
-	GR_PRIOR_WEIGHTS,			/* R's: the variance is divided by it, or so many trials were made */
-	GR_FREQUENCIES				/* the row stands so many times: whole numbers */
+	GR_PRIOR_WEIGHTS,			/* R's weights: the variance is divided by the weight, or the weight is the number of
+								 * trials */
+	GR_FREQUENCIES				/* frequencies: the number of times that a row occurs, whole numbers */
 } GrWeighting;
 
 typedef struct GrRowRules
 {
 	GrFamily	family;
-	GrWeighting weighting;		/* of rows with weights */
-	double		theta;			/* see GrDistribution */
+	GrWeighting weighting;		/* meaning of weights, if rows have them */
+	double		theta;			/* theta as in GrDistribution; 0 if the fit estimates theta */
 } GrRowRules;
 
 /*
- * Can rows of this shape be computed with? All their numbers are finite, the response is one of the family's, and no
- * weight is negative. Fails with GR_NOT_FINITE, GR_NOT_BINARY, GR_NOT_A_SHARE, GR_NEGATIVE_WEIGHT or GR_NOT_A_COUNT
- * (where: the column; value: it).
+ * True if rows of this shape are valid: all numbers are finite, the response is valid for the family, and no weight is
+ * negative. Fails with GR_NOT_FINITE, GR_NOT_BINARY, GR_NOT_A_SHARE, GR_NOT_POSITIVE, GR_NEGATIVE_RESPONSE,
+ * GR_NEGATIVE_WEIGHT or GR_NOT_A_COUNT (where: the column; value: the number, except with GR_NOT_FINITE).
  */
 extern bool gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err);
 
 /*
- * Sums over rows that no pass makes, as they depend on no coefficient: of rows with weights, and of others than
- * gaussian and binomial ones. All zeros: of no rows
+ * Sums over rows that depend on no coefficient, so that no pass makes them. Needed for rows with weights, and for
+ * families with row_constants. All zeros for no rows.
  */
 typedef struct GrRowTotals
 {
 	double		weights;
-	double		ones;			/* weight times response, or just that */
-	double		nshares;		/* rows whose response is neither 0 nor 1 */
+	double		ones;			/* sum of weight times response */
+	double		nshares;		/* number of rows whose response is neither 0 nor 1 */
 	/*
-	 * What the log-likelihood has beside the deviance: of the gaussian family half the logarithms of the prior weights,
-	 * of gamma's the weighted logarithms of the response, less; of the others that of the model which gives each row
-	 * its own mean. In double-double
+	 * Part of the log-likelihood besides the deviance. Gaussian family: half the logarithms of the prior weights.
+	 * Gamma: minus the weighted logarithms of the responses. Others: the log-likelihood of the model that gives each
+	 * row its own mean. In double-double.
 	 */
 	double		log_constant;
 	double		log_constant_lo;
@@ -178,25 +180,29 @@ gr_has_totals(GrRowShape shape, GrRowRules rules)
 	return shape.weight || gr_family(rules.family)->row_constants;
 }
 
-/* Adds rows, which are valid. */
+/* Adds valid rows to totals. */
 extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
 extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 
-/* y log(y) - y of a response that is not negative */
+/* Returns y log(y) - y for a response y >= 0. */
 extern double gr_count_loss(double y);
 
 /*
- * The deviance of a response that is 0 or 1, for the one mean that fits best; weights: in all, ones: those of the ones
+ * Returns the deviance of the best common mean for responses of 0 and 1. weights: sum of weights; ones: sum of the
+ * weights of ones.
  */
 extern double gr_binomial_null_deviance(double weights, double ones);
 
-/* Are there rows, and of both classes? Fails with GR_INVALID and GR_ONE_CLASS. nones: the sum of their responses */
+/* Checks that there are rows of both classes. Fails with GR_INVALID and GR_ONE_CLASS. nones: sum of the responses. */
 extern bool gr_has_both_classes(double nrows, double nones, GrError *err);
 
-/* The same of any family: is there anything to fit? Of counts some must not be 0. ones: the sum of the responses */
+/*
+ * Checks that the family can be fitted to the rows. Fails with GR_INVALID (no rows), GR_ONE_CLASS and GR_ALL_ZERO (no
+ * response above 0). ones: sum of the responses.
+ */
 extern bool gr_can_fit(GrFamily family, double nrows, double ones, GrError *err);
 
-/* What a model is called: its method */
+/* Returns the name of a model's method. */
 static inline const char *
 gr_family_method(GrDistribution distribution, bool quasi)
 {
@@ -208,8 +214,9 @@ gr_family_method(GrDistribution distribution, bool quasi)
 extern const char *const gr_link_names[GR_NLINKS];
 
 /*
- * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is
- * estimated, "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
+ * Names as in R, in lower case, for example "poisson". quasi: the name of the family with an estimated factor of the
+ * variance, "quasipoisson". gr_family_named() and gr_link_named() ignore hyphens, underscores, blanks and case, and
+ * return false for an unknown name.
  */
 static inline const char *
 gr_family_name(GrFamily family, bool quasi)
@@ -226,7 +233,7 @@ gr_link_name(GrLink link)
 
 extern bool gr_link_named(const char *name, GrLink *link);
 
-/* The link of a family when none is named, and whether it can have that link */
+/* Default link of a family, and a test whether the family has a link. */
 static inline GrLink
 gr_family_link(GrFamily family)
 {
@@ -242,47 +249,47 @@ gr_family_has_link(GrFamily family, GrLink link)
 	return false;
 }
 
-/* Is the factor of the variance estimated, the dispersion? Else it is 1. */
+/* True if the factor of the variance, the dispersion, is estimated. Otherwise it is 1. */
 static inline bool
 gr_family_has_dispersion(GrFamily family, bool quasi)
 {
 	return quasi || gr_family(family)->has_dispersion;
 }
 
-/* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */
+/* Returns (d mean / d eta)^2 / variance, the weight of a row with predictor eta in a fit, without prior weights. */
 extern double gr_working_weight(GrDistribution distribution, double eta);
 
-/* The mean of a linear predictor, by the inverse of the link; good in both tails */
+/* Returns the mean for a linear predictor, the inverse of the link. Exact in both tails. */
 extern double gr_link_mean(GrLink link, double eta);
 
-/* Its first and second derivatives; 0 in the tails where the mean has a limit */
+/* First and second derivative of the mean by eta. 0 in tails where the mean has a limit. */
 extern double gr_mean_slope(GrLink link, double eta);
 extern double gr_mean_curvature(GrLink link, double eta);
 
 /*
- * mean(to) - mean(from), good where the two are near each other or in a tail (of probit: in a tail). by: to - from,
- * which may have digits that to and from have lost
+ * Returns mean(to) - mean(from), exact even if the two are near each other or in a tail (for probit: in a tail). by: to
+ * - from, which may have digits that to and from have lost.
  */
 extern double gr_mean_difference(GrLink link, double to, double from, double by);
 
 /*
- * The log-likelihood as R has it; nobs: the number of observations or, of gamma's, the sum of their weights;
- * log_constant: see GrRowTotals
+ * Returns the log-likelihood as R defines it. nobs: number of observations or, for gamma, the sum of the weights;
+ * log_constant: see GrRowTotals.
  */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
 
 static inline double
 gr_gaussian_log_likelihood(double deviance, double nobs, double log_constant)
 {
-	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	/* scale, so that the mean square keeps its digits when the sum of squares is near the end of float8's range */
 	double		unit = deviance > 0 && deviance < 1e-280 ? 0x1p200 : 1.0;
 
 	return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
 }
 
 /*
- * The one parameter of a distribution as a float8, for states: theta of the negative binomial family, the exponent of
- * the others. gr_distribution_of() is the way back, from a parameter that gr_is_parameter() accepts.
+ * The parameter of a distribution as a float8, for states: theta of the negative binomial family, the exponent of the
+ * others. gr_distribution_of() is the inverse, for a parameter that gr_is_parameter() accepts.
  */
 static inline double
 gr_parameter_of(GrDistribution distribution)
@@ -302,7 +309,7 @@ gr_distribution_of(GrFamily family, GrLink link, double parameter)
 	return distribution;
 }
 
-/* True if parameter is one that a distribution of the family can have. */
+/* True if parameter is valid for the family. */
 static inline bool
 gr_is_parameter(GrFamily family, double parameter)
 {
@@ -316,7 +323,7 @@ gr_is_parameter(GrFamily family, double parameter)
  * One row's response and weight, on the host and on the device
  */
 
-/* 2^exponent, |exponent| <= GR_EXPONENT_MAX */
+/* Returns 2^exponent, |exponent| <= GR_EXPONENT_MAX. */
 GR_HD double
 gr_power_of_two(int exponent)
 {
@@ -327,14 +334,14 @@ gr_power_of_two(int exponent)
 	return power;
 }
 
-/* A response in the distribution's unit; the same bits where the exponent is 0. */
+/* Returns a response in the distribution's unit; the same bits if the exponent is 0. */
 GR_HD double
 gr_response_in_unit(GrDistribution distribution, double y)
 {
 	return y * gr_power_of_two(distribution.exponent);
 }
 
-/* GR_OK, or why a response and a weight, both finite, can't be computed with. weight: 1 where rows have none */
+/* Returns GR_OK, or the reason why a finite response or weight is invalid. weight: 1 for rows without weights. */
 GR_HD GrStatus
 gr_row_fault(double y, double weight, bool weighted, GrRowRules rules)
 {
@@ -350,7 +357,8 @@ gr_row_fault(double y, double weight, bool weighted, GrRowRules rules)
 }
 
 /*
- * log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel
+ * Returns the log of the probability of a share y of n trials if the mean is y. Loader's (2000) formula, without large
+ * terms that cancel.
  */
 GR_HD double
 gr_share_saturated(double y, double n)
@@ -361,7 +369,7 @@ gr_share_saturated(double y, double n)
 		GR_HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
 }
 
-/* log of the Poisson probability of y where the mean is y */
+/* Returns the log of the Poisson probability of y if the mean is y. */
 GR_HD double
 gr_count_saturated(double y)
 {
@@ -369,8 +377,8 @@ gr_count_saturated(double y)
 }
 
 /*
- * What a row adds to the log-likelihood beside its deviance. error_of_theta: Stirling's, of the negative binomial
- * family; theta 0: of a fit that estimates it, and has its likelihood by a pass
+ * Returns the part of a row in the log-likelihood besides its deviance. error_of_theta: gr_stirling_error(theta), for
+ * the negative binomial family. rules.theta is 0 for a fit that estimates theta and computes its likelihood by a pass.
  */
 GR_HD double
 gr_log_constant(GrRowRules rules, double error_of_theta, double y, double weight)

@@ -1,16 +1,16 @@
 /*
- * inference.cpp: the distribution functions, over Boost.Math's headers; the only C++ in this folder.
+ * inference.cpp: distribution functions over Boost.Math's headers; the only C++ in this folder. See inference.h.
  *
- * All work is done in long double: its digits pay for what powers such as x^(df / 2) lose, and its range holds t^2.
- * With x87's 64 bits (or IEEE quad) the results are good to a few ulp of float8; where long double is float8 they
+ * All work is in long double: its digits make up for those that powers such as x^(df / 2) lose, and its range holds
+ * t^2. With x87's 64 bits (or IEEE quad) the results are right to a few ulp of float8; where long double is float8 they
  * are not.
  *
  * Both tails are I_x(a, b) with x = 1 / (1 + odds), odds = t^2 / df or f df1 / df2, and y = 1 - x = odds / (1 + odds):
  * two quotients, so that neither loses digits when the other is near 1.
  *
- * Boost's incomplete beta is used where one of a, b is at most 1, as it always is for t. Where both are larger it has
- * errors up to 1e-11 if a or b is a whole number below 40 (seen in 1.74: a power of a rounded 1 - y in binomial_ccdf,
- * and a series that loses digits at whole b), so the continued fraction is evaluated here.
+ * Boost's incomplete beta is used if a or b is at most 1, as always for t. If both are larger it has errors up to 1e-11
+ * if a or b is a whole number below 40 (seen in 1.74: a power of a rounded 1 - y in binomial_ccdf, and a series that
+ * loses digits at whole b). The continued fraction is then evaluated here.
  */
 #include "compute/dist/inference.h"
 
@@ -30,7 +30,7 @@ namespace bmp = boost::math::policies;
 
 typedef long double Real;
 
-/* nothing throws and errno stays alone: errors are infinities and NaN */
+/* errors give infinities and NaN, without exceptions or errno */
 typedef bmp::policy<bmp::domain_error<bmp::ignore_error>, bmp::pole_error<bmp::ignore_error>,
 					bmp::overflow_error<bmp::ignore_error>, bmp::underflow_error<bmp::ignore_error>,
 					bmp::denorm_error<bmp::ignore_error>, bmp::rounding_error<bmp::ignore_error>,
@@ -42,7 +42,7 @@ const Real	two_over_pi = 0.636619772367581343075535053490057448L;
 const Real	sqrt_two = 1.414213562373095048801688724209698079L;
 const Real	half = 0.5L;
 
-/* Bounds the time of one call to some 40 ms; enough for a and b of 1e14 both, and NaN beyond. */
+/* Limit of terms, which bounds a call to some 40 ms. Enough for a and b up to 1e14; beyond, results are NaN. */
 const int	max_terms = 1000000;
 
 /* The policy leaves Boost no reason to throw, but an exception must not reach C whatever the version. */
@@ -60,7 +60,7 @@ guarded(Function function) noexcept
 	}
 }
 
-/* log(gamma(n + 1)) - log(sqrt(2 pi n) (n / e)^n), n >= 40: the Stirling series, whose rest is below 1e-22 */
+/* Returns log(gamma(n + 1)) - log(sqrt(2 pi n) (n / e)^n), n >= 40: the Stirling series, whose error is below 1e-22. */
 Real
 stirling_error(Real n)
 {
@@ -70,14 +70,14 @@ stirling_error(Real n)
 		(691 / 360360.0L - q / 156.0L)))))) / n;
 }
 
-/* log(r) - (r - 1), given both r and r - 1: whichever tells more */
+/* Returns log(r) - (r - 1) from r and r1 = r - 1, using whichever is more exact. */
 Real
 log_minus_linear(Real r, Real r1)
 {
 	return r < half ? std::log(r) - r1 : boost::math::log1pmx(r1, Quiet());
 }
 
-/* x^a y^b / B(a, b), x = 1 / (1 + odds) */
+/* Returns x^a y^b / B(a, b), x = 1 / (1 + odds), y = 1 - x. */
 Real
 beta_front(Real a, Real b, Real x, Real y, Real odds)
 {
@@ -94,8 +94,8 @@ beta_front(Real a, Real b, Real x, Real y, Real odds)
 }
 
 /*
- * I_x(a, b) for a, b > 1 and x not above the mean a / (a + b), where the fraction converges fast: DiDonato and Morris
- * (1992), "Algorithm 708", equation 9, by Lentz's method. NaN if it doesn't converge.
+ * Returns I_x(a, b) for a, b > 1 and x at most the mean a / (a + b), where the fraction converges fast: DiDonato and
+ * Morris (1992), "Algorithm 708", equation 9, by Lentz's method. NaN if it does not converge.
  */
 Real
 beta_fraction(Real a, Real b, Real x, Real y, Real odds)
@@ -107,7 +107,7 @@ beta_fraction(Real a, Real b, Real x, Real y, Real odds)
 	Real		c;
 	Real		d = 0;
 
-	/* also the case of a front that underflowed, whatever the fraction is */
+	/* a front that underflowed gives 0 for any fraction */
 	if (front == 0)
 		return 0;
 	if (f == 0)
@@ -135,14 +135,14 @@ beta_fraction(Real a, Real b, Real x, Real y, Real odds)
 	return std::numeric_limits<Real>::quiet_NaN();
 }
 
-/* I_x(a, b), x = 1 / (1 + odds), for finite a, b > 0 and 0 < odds */
+/* Returns I_x(a, b), x = 1 / (1 + odds), for finite a, b > 0 and odds > 0. */
 Real
 beta_tail(Real a, Real b, Real odds)
 {
 	Real		x = 1 / (1 + odds);
 	Real		y = odds > 1 ? 1 / (1 + 1 / odds) : odds / (1 + odds);
 
-	/* Boost takes these from asin(sqrt(1 - y)), which knows nothing of a small y */
+	/* Boost uses asin(sqrt(1 - y)), which is inexact for small y */
 	if (a == half && b == half)
 		return two_over_pi * std::atan2((Real) 1, std::sqrt(odds));
 	if (a <= 1 || b <= 1)
@@ -153,7 +153,7 @@ beta_tail(Real a, Real b, Real odds)
 	return beta_fraction(a, b, x, y, odds);
 }
 
-/* x^a e^-x / Gamma(a) */
+/* Returns x^a e^-x / Gamma(a). */
 Real
 gamma_front(Real a, Real x)
 {
@@ -165,7 +165,9 @@ gamma_front(Real a, Real x)
 	return std::sqrt(a / two_pi) * std::exp(a * log_minus_linear(x / a, (x - a) / a) - stirling_error(a));
 }
 
-/* P(a, x) for x < a, by its series: 4 deviations below the mean max_terms of it are enough for a up to some 1e10 */
+/*
+ * Returns P(a, x) for x < a by its series. From 4 deviations below the mean, max_terms suffice for a up to about 1e10.
+ */
 Real
 gamma_series(Real a, Real x)
 {
@@ -177,7 +179,7 @@ gamma_series(Real a, Real x)
 	return gamma_front(a, x) / a * sum;
 }
 
-/* Q(a, x) for x > a, by Legendre's continued fraction with Lentz's method */
+/* Returns Q(a, x) for x > a by Legendre's continued fraction with Lentz's method. */
 Real
 gamma_fraction(Real a, Real x)
 {
@@ -204,8 +206,8 @@ gamma_fraction(Real a, Real x)
 }
 
 /*
- * Q(a, x), or P(a, x), for a large a: Temme (1979), "The asymptotic expansion of the incomplete gamma functions", of
- * which the first term is enough for a from 1e10 on. Its coefficient is 1 / (x / a - 1) - 1 / eta, a series in eta.
+ * Returns Q(a, x) if upper, else P(a, x), for large a: Temme (1979), "The asymptotic expansion of the incomplete gamma
+ * functions". The first term suffices for a >= 1e10. Its coefficient is 1 / (x / a - 1) - 1 / eta, a series in eta.
  */
 Real
 gamma_uniform(Real a, Real x, bool upper)
@@ -222,8 +224,8 @@ gamma_uniform(Real a, Real x, bool upper)
 }
 
 /*
- * Q(a, x), or P(a, x): a tail of chi-squared halved. Boost's own loses digits far out for a large a, where it raises
- * x / a to the power of a.
+ * Returns Q(a, x) if upper, else P(a, x): a tail of chi-squared at 2 x with 2 a degrees of freedom. Boost's own loses
+ * digits far out for large a, where it raises x / a to the power of a.
  */
 Real
 gamma_tail(Real a, Real x, bool upper)
@@ -245,7 +247,7 @@ normal_tail_both(Real z)
 	return boost::math::erfc(std::fabs(z) / sqrt_two, Quiet());
 }
 
-/* z >= 0 with P(Z > z) = upper <= 1/2 */
+/* Returns z >= 0 with P(Z > z) = upper <= 1/2. */
 Real
 normal_quantile(Real upper)
 {
@@ -253,8 +255,8 @@ normal_quantile(Real upper)
 }
 
 /*
- * t >= 0 with P(|T| < t) = central <= 1/2, by Newton's method. P is concave in t, so the first guess, on the tangent at
- * 0, is below the root and the iterates rise to it. Boost's own quantile is 0 here for some df.
+ * Returns t >= 0 with P(|T| < t) = central <= 1/2, by Newton's method. P is concave in t, so the first guess, on the
+ * tangent at 0, is below the root and the iterates rise to it. Boost's own quantile is 0 here for some df.
  */
 Real
 t_central_quantile(Real central, Real df)
@@ -276,14 +278,14 @@ t_central_quantile(Real central, Real df)
 			: boost::math::ibeta(half, df / 2, odds / (1 + odds), Quiet());
 		step = (central - p) / (peak * std::exp(-(df + 1) / 2 * std::log1p(odds)));
 		t += step;
-		/* quadratic convergence: what is left is far below float8's last digit */
+		/* convergence is quadratic: the error left is far below float8's last digit */
 		if (!(std::fabs(step) > 1e-11L * t))
 			break;
 	}
 	return t;
 }
 
-/* t >= 0 with P(T > t) = upper <= 1/2 */
+/* Returns t >= 0 with P(T > t) = upper <= 1/2. */
 Real
 t_quantile(Real upper, Real df)
 {
@@ -296,23 +298,23 @@ t_quantile(Real upper, Real df)
 	return boost::math::quantile(boost::math::complement(StudentsT(df), upper));
 }
 
-/* The least share of a probability that is told from 0 when it is compared */
+/* Least probability that is distinguished from 0. */
 const Real	least_real = std::numeric_limits<Real>::min();
 
-/* Both tails of a distribution on x > 0 as functions of log(x), and their slope: x times the density at x */
+/* Both tails of a distribution on x > 0 as functions of log(x), and their slope: x times the density at x. */
 struct PositiveTails
 {
 	virtual ~PositiveTails() = default;
 	virtual Real lower(Real log_x) const = 0;
 	virtual Real upper(Real log_x) const = 0;
 	virtual Real slope(Real log_x) const = 0;
-	virtual Real middle() const = 0;	/* an x of the distribution's size, as its logarithm */
+	virtual Real middle() const = 0;	/* log of a typical x */
 };
 
-/* Of F with finite degrees of freedom: see beta_tail() */
+/* Tails of F with finite degrees of freedom; see beta_tail(). */
 struct FTails : PositiveTails
 {
-	Real		a;				/* half of df2, and of df1 */
+	Real		a;				/* df2 / 2; b is df1 / 2 */
 	Real		b;
 
 	FTails(Real df1, Real df2) : a(df2 / 2), b(df1 / 2) {}
@@ -338,10 +340,10 @@ struct FTails : PositiveTails
 	Real middle() const override { return 0; }
 };
 
-/* Of chi-squared with finite degrees of freedom */
+/* Tails of chi-squared with finite degrees of freedom. */
 struct ChisqTails : PositiveTails
 {
-	Real		a;				/* half of them */
+	Real		a;				/* df / 2 */
 
 	explicit ChisqTails(Real df) : a(df / 2) {}
 	Real upper(Real log_x) const override
@@ -361,8 +363,8 @@ struct ChisqTails : PositiveTails
 };
 
 /*
- * x > 0 that leaves p <= 1/2 in the tail: Newton's method on the logarithms of x and of the tail, which is concave
- * there, between bounds that are halved where a step leaves them. 0 or infinity where x is out of long double's range.
+ * Returns x > 0 with probability p <= 1/2 in the tail. Newton's method on the logarithms of x and of the tail, which is
+ * concave there, with bisection if a step leaves the bounds. 0 or infinity if x is out of long double's range.
  */
 Real
 positive_quantile(const PositiveTails &tails, Real p, bool lower)
@@ -383,7 +385,7 @@ positive_quantile(const PositiveTails &tails, Real p, bool lower)
 		if (off == 0 || std::isnan(tail))
 			return std::isnan(tail) ? tail : std::exp(u);
 		((off > 0) == lower ? high : low) = u;
-		/* a tail that underflows has no slope to go by */
+		/* a tail that underflows has no usable slope */
 		if (!(tail > least_real) || !(next > low && next < high))
 			next = low + (high - low) / 2;
 		else if (std::fabs(step) <= 1e-17L || (std::fabs(off) < 1e-10L && std::fabs(step) < 1e-10L))
@@ -395,7 +397,7 @@ positive_quantile(const PositiveTails &tails, Real p, bool lower)
 	return low == -reach ? 0 : high == reach ? std::numeric_limits<Real>::infinity() : std::exp(u);
 }
 
-/* The quantile of p in [0, 1], by whichever tail is the lesser: 1 - p is exact from 1/2 on. */
+/* Returns the quantile of p in [0, 1] by the smaller tail: 1 - p is exact for p >= 1/2. */
 double
 positive_quantile_of(const PositiveTails &tails, double p, bool lower)
 {
@@ -436,7 +438,7 @@ gr_t_upper_quantile(double upper, double df)
 		return not_a_number;
 	if (std::isinf(df))
 		return gr_normal_upper_quantile(upper);
-	/* 1 - upper is exact from 1/2 on */
+	/* 1 - upper is exact for upper >= 1/2 */
 	if (upper > 0.5)
 		return -gr_t_upper_quantile(1.0 - upper, df);
 	return guarded([=] { return t_quantile(upper, df); });
@@ -451,7 +453,7 @@ gr_f_upper(double f, double df1, double df2)
 		return 1.0;
 	if (std::isinf(f))
 		return 0.0;
-	/* with infinite df numerator or denominator is the constant 1, and the other one chi-squared over its df */
+	/* with an infinite df the numerator or denominator is 1, and the other is chi-squared over its df */
 	if (std::isinf(df1) && std::isinf(df2))
 		return f <= 1.0 ? 1.0 : 0.0;
 	if (std::isinf(df2))
@@ -474,7 +476,7 @@ gr_normal_upper_quantile(double upper)
 {
 	if (!(upper > 0.0 && upper < 1.0))
 		return not_a_number;
-	/* 1 - upper is exact from 1/2 on */
+	/* 1 - upper is exact for upper >= 1/2 */
 	if (upper > 0.5)
 		return -gr_normal_upper_quantile(1.0 - upper);
 	return guarded([=] { return normal_quantile(upper); });
@@ -483,7 +485,7 @@ gr_normal_upper_quantile(double upper)
 extern "C" double
 gr_normal_probability(double q, double mean, double sd, bool lower)
 {
-	/* an infinity less itself is no number, whatever sd is */
+	/* infinity minus infinity is NaN for any sd */
 	if (std::isnan(q) || std::isnan(mean) || !(sd >= 0) || (std::isinf(q) && q == mean))
 		return not_a_number;
 	if (sd == 0.0 || std::isinf(q) || std::isinf(mean))
@@ -506,7 +508,7 @@ gr_normal_quantile(double p, double mean, double sd, bool lower)
 		return (p == 0.0) == lower ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 	if (sd == 0.0 || p == 0.5)
 		return mean;
-	/* 1 - p is exact from 1/2 on */
+	/* 1 - p is exact for p >= 1/2 */
 	return guarded([=] {
 		Real		z = normal_quantile(p < 0.5 ? p : 1.0 - p);
 
@@ -539,7 +541,7 @@ gr_t_quantile(double p, double df, bool lower)
 		return not_a_number;
 	if (p == 0.0 || p == 1.0)
 		return (p == 0.0) == lower ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-	/* + 0.0: not -0 */
+	/* + 0.0 turns -0 into 0 */
 	return (lower ? -gr_t_upper_quantile(p, df) : gr_t_upper_quantile(p, df)) + 0.0;
 }
 
@@ -570,7 +572,7 @@ gr_f_probability(double f, double df1, double df2, bool lower)
 		return gr_f_upper(f, df1, df2);
 	if (f <= 0.0 || std::isinf(f))
 		return side(f > 0.0);
-	/* the lower tail of F is the upper one of 1 / F, whose degrees of freedom are the other way round */
+	/* the lower tail of F is the upper tail of 1 / F with exchanged degrees of freedom */
 	if (std::isinf(df1) && std::isinf(df2))
 		return side(f >= 1.0);
 	if (std::isinf(df2))

@@ -1,9 +1,9 @@
 /*
- * inference.h: the distribution functions that tests and confidence limits need.
+ * inference.h: distribution functions for tests and confidence limits, and R's distribution functions for SQL.
  *
- * All tails are evaluated directly (never as 1 - p where that would lose digits), good to about 1e-13 relative down to
- * the least positive float8. Outside its domain a function returns NaN; none throws or sets a floating-point trap.
- * Source: Boost.Math.
+ * Tails are evaluated directly (never as 1 - p where that would lose digits), right to a relative error of about 1e-13
+ * down to the least positive float8. Outside its domain a function returns NaN; none throws or sets a floating-point
+ * trap. Source: Boost.Math.
  */
 #ifndef GPUREG_INFERENCE_H
 #define GPUREG_INFERENCE_H
@@ -14,29 +14,28 @@
 extern "C" {
 #endif
 
-/*
- * What tests and limits take. Their domains leave out NaN, df <= 0, and probabilities outside (0, 1).
- */
+/* Functions for tests and limits. NaN, df <= 0, and probabilities outside (0, 1) are outside their domains. */
 
-/* P(|T| >= |t|), T Student with df degrees of freedom, 0 < df <= infinity; 0 for infinite t */
+/* Returns P(|T| >= |t|), T Student with df degrees of freedom, 0 < df <= infinity; 0 for infinite t. */
 extern double gr_t_two_sided(double t, double df);
 
-/* t with P(T > t) = upper, 0 < upper < 1 */
+/* Returns t with P(T > t) = upper, 0 < upper < 1. */
 extern double gr_t_upper_quantile(double upper, double df);
 
-/* P(F >= f), F with df1 and df2 degrees of freedom; 1 for f <= 0, 0 for infinite f */
+/* Returns P(F >= f), F with df1 and df2 degrees of freedom; 1 for f <= 0, 0 for infinite f. */
 extern double gr_f_upper(double f, double df1, double df2);
 
-/* P(|Z| >= |z|), Z standard normal */
+/* Returns P(|Z| >= |z|), Z standard normal. */
 extern double gr_normal_two_sided(double z);
 
-/* z with P(Z > z) = upper, 0 < upper < 1 */
+/* Returns z with P(Z > z) = upper, 0 < upper < 1. */
 extern double gr_normal_upper_quantile(double upper);
 
 /*
- * R's functions: P(X <= q) if lower, else P(X > q); and the quantile x of such a probability, which may be 0 or 1. df
- * may be infinite; a normal distribution with sd 0 is its mean. Their domains leave out NaN, df <= 0, sd < 0, and
- * probabilities outside [0, 1]. A quantile takes up to some 100 times as long as its probability.
+ * R's functions. A probability is P(X <= q) if lower, else P(X > q); a quantile is the x of such a probability, which
+ * may be 0 or 1. df may be infinite; a normal distribution with sd 0 is a point mass at its mean. NaN, df <= 0, sd < 0,
+ * and probabilities outside [0, 1] are outside their domains. A quantile takes up to 100 times as long as its
+ * probability.
  */
 extern double gr_normal_probability(double q, double mean, double sd, bool lower);
 extern double gr_normal_quantile(double p, double mean, double sd, bool lower);

@@ -1,12 +1,10 @@
-/*
- * satterthwaite.c: degrees of freedom of CR2's variances; see satterthwaite.h.
- */
+/* satterthwaite.c: degrees of freedom of CR2's variances; see satterthwaite.h. */
 #include "compute/dist/satterthwaite.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Coefficients of a turn */
+/* Returns the number of coefficients per turn. */
 static int
 most_at_a_time(int n)
 {

@@ -1,6 +1,6 @@
 /*
- * stirling.h: the gamma function's logarithm, less what of it cancels in the logarithms of probabilities; the same on
- * the host and on the device.
+ * stirling.h: the error of Stirling's formula, for log-probabilities without large terms that cancel. Shared by host
+ * and device; family.h and negbin_row.h use it.
  */
 #ifndef GPUREG_STIRLING_H
 #define GPUREG_STIRLING_H
@@ -11,10 +11,10 @@
 
 #define GR_HALF_LOG_2PI 0.91893853320467274178
 
-/* From here on the series of the digamma function and of the gamma function's logarithm have all digits. */
+/* Least argument for which the series of the digamma function and of log gamma have all digits. */
 #define GR_STIRLING_MIN 15.0
 
-/* log of x! less Stirling's formula for it, sqrt(2 pi x) (x / e)^x; x > 0, whole or not */
+/* Returns log(x!) minus the log of Stirling's formula sqrt(2 pi x) (x / e)^x, for real x > 0. */
 GR_HD double
 gr_stirling_error(double x)
 {
@@ -27,8 +27,8 @@ gr_stirling_error(double x)
 }
 
 /*
- * log of the negative binomial probability of a count y > 0 where the mean is y: that of theta in y + theta trials by
- * Loader (2000), times theta / (y + theta). error_of_theta: Stirling's
+ * Returns the log of the negative binomial probability of a count y > 0 if the mean is y: the probability of theta in y
+ * + theta trials by Loader (2000), times theta / (y + theta). error_of_theta: gr_stirling_error(theta).
  */
 GR_HD double
 gr_waiting_saturated(double y, double theta, double error_of_theta)
