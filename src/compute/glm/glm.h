@@ -129,7 +129,7 @@ enum
 };
 
 /*
- * Where the parts behind the head begin, of t terms.
+ * Returns the number of sums of a pass. Parts behind the head, for t terms:
  *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
  *	              1 .. t of the terms, t + 1 of v (or e)
  *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed

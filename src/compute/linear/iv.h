@@ -1,6 +1,6 @@
 /*
- * iv.h: two-stage least squares from a Gram matrix in double-double, and its tests. The SQL function of IV fits calls
- * gr_iv_workspace_nbytes() and gr_iv_solve().
+ * iv.h: two-stage least squares from a Gram matrix in double-double, and its tests. fn_iv.c calls
+ * gr_iv_workspace_nbytes() first, then gr_iv_solve().
  *
  * Regressors X = (1, exogenous W, endogenous E), instruments Z = (1, W, excluded instruments Q): b = (X'PX)^-1 X'Py
  * with P = Z (Z'Z)^-1 Z'. The covariances are sigma^2 (X'PX)^-1, where sigma^2 is RSS / (rows - rank). One

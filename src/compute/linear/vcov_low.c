@@ -43,7 +43,7 @@ gr_vcov_loses_digits(const double *vcov, int nterms, double *work)
 			pivot -= row[at] * row[at];
 			at++;
 		}
-		/* also true for NaN, if a covariance is unknown */
+		/* true for NaN too, if a covariance is unknown */
 		if (!(pivot >= GR_LOW_SHARE))
 			return true;
 		row[at] = sqrt(pivot);
