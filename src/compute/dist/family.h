@@ -1,6 +1,6 @@
 /*
- * family.h: families and links of generalised linear models, and the rules for rows. Whoever adds rows to a fit calls
- * gr_rows_valid() first.
+ * family.h: families and links of generalised linear models, and the rules for rows. Callers that add rows to a fit
+ * check them with gr_rows_valid() first.
  *
  * The gaussian family with the identity link is linear regression: its fit requests one pass, whose sums are a Gram
  * matrix. The binomial family's response is a class, 0 or 1, or the share of ones in a number of trials, which is the
@@ -79,7 +79,7 @@ typedef struct GrFamilyTraits
 	/* the likelihood */
 	bool		least_squares;	/* the deviance is a sum of squares, whose mean is the dispersion */
 	bool		has_dispersion; /* the variance has a factor that is estimated; false: the factor is 1 */
-	bool		has_theta;		/* theta is a parameter */
+	bool		has_theta;		/* the distribution has a parameter theta */
 	bool		row_constants;	/* each row adds a constant to the log-likelihood, whatever its weight */
 	bool		nobs_by_weight; /* the log-likelihood uses the sum of weights as the number of observations */
 	int			deviance_power; /* the deviance of c y is c^deviance_power times that of y, if has_exponent */
@@ -91,7 +91,7 @@ typedef struct GrFamilyTraits
 /* Traits of each family, and at the end all zeros for a number that is no family. */
 extern const GrFamilyTraits gr_families[GR_NFAMILIES + 1];
 
-/* Returns the traits of a family, which may be any number. */
+/* Returns the traits of a family; all zeros if the number is no family. */
 static inline const GrFamilyTraits *
 gr_family(GrFamily family)
 {
@@ -319,9 +319,7 @@ gr_is_parameter(GrFamily family, double parameter)
 		parameter == 0.0;
 }
 
-/*
- * One row's response and weight, on the host and on the device
- */
+/* Response and weight of one row, on the host and on the device */
 
 /* Returns 2^exponent, |exponent| <= GR_EXPONENT_MAX. */
 GR_HD double

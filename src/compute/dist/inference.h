@@ -1,5 +1,6 @@
 /*
- * inference.h: distribution functions for tests and confidence limits, and R's distribution functions for SQL.
+ * inference.h: distribution functions for tests and confidence limits, and R's distribution functions for SQL. Called
+ * by the SQL functions of models (src/sql/model) and of distributions (fn_distributions.c).
  *
  * Tails are evaluated directly (never as 1 - p where that would lose digits), right to a relative error of about 1e-13
  * down to the least positive float8. Outside its domain a function returns NaN; none throws or sets a floating-point

@@ -460,7 +460,7 @@ gr_place_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return gr_finish(fit, host, err);
 }
 
-/* Judges variances once vcov is final: counts those that are rounding error. */
+/* Judges the variances once vcov is final; rows and columns of those that are rounding error become NaN. */
 static void
 judge(GrGlmFit *fit)
 {

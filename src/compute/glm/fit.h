@@ -75,7 +75,7 @@ typedef struct GrThetaState
 	double		high;			/* upper bound of log theta */
 	bool		beta_ended;		/* beta's steps had ended at the last pass */
 	double		pearson;		/* sum of squared Pearson residuals at the last pass */
-	double		follow;			/* share of the curvature lost because beta follows theta; 0: not known */
+	double		follow;			/* amount by which the curvature shrinks because beta follows theta; 0: not known */
 	double		moved;			/* last move of log theta; 0: none, or beta was not near its estimate */
 	int			trial;			/* number of the theta that negbin.c tries, from 1; 0: none */
 	bool		tried;			/* the trials led to a maximum at a finite theta */
@@ -131,7 +131,7 @@ struct GrGlmState
 	double		size;			/* size of the response, as a sum of squared residuals for means of 0; see
 								 * gr_is_perfect() */
 	double	   *product_row;	/* a row of the product of bread and middle, hi and lo */
-	double	   *hat;			/* CR2: two matrices of a cluster */
+	double	   *hat;			/* CR2: two nterms x nterms matrices of a cluster */
 	double	   *roots;			/* CR2: square roots of the eigenvalues of a cluster */
 	GrSatterthwaite df;			/* CR2: Satterthwaite's degrees of freedom, if fit->df is wanted */
 	int			df_first;		/* CR2: coefficients whose degrees of freedom are known for this way of clustering */
@@ -177,7 +177,7 @@ struct GrGlmState
 	int64_t		next_attempt;	/* first iteration at which a direction of separation is looked for; may be > INT_MAX */
 	int64_t		next_certificate;	/* first iteration at which complete separation is looked for; may be > INT_MAX */
 	int			attempt;		/* index of the tolerance of CLASSIFY or EDGE */
-	int			nrefused;		/* steps that had no finite deviance */
+	int			nrefused;		/* passes after steps that had no finite deviance */
 	double	   *edge_null;		/* EDGE: memory of gr_edge_ndoubles() float8; NULL: the fit has no edge */
 	double		edge_deviance;	/* EDGE: deviance where BARRIER ended */
 	double		edge_length;	/* EDGE: length of the last step within the null space */

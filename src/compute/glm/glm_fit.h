@@ -1,6 +1,6 @@
 /*
- * glm_fit.h: fits of generalised linear models by maximum likelihood, with an optional ridge penalty. The callers are
- * the loops that answer a fit's requests, and first of all gr_glm_begin().
+ * glm_fit.h: fits of generalised linear models by maximum likelihood, with an optional ridge penalty.
+ * src/sql/glm/glm_fit.c calls gr_glm_begin() first, then answers requests until GR_GLM_DONE.
  *
  * The fit requests and the caller answers: gr_glm_next() says which pass over the rows (glm.h) is next, the caller
  * makes the pass wherever the rows are, and gr_glm_advance() takes the sums. The same code thus serves rows in memory,
@@ -161,7 +161,7 @@ struct GrGlmFit
 	double		theta;			/* theta of the negative binomial distribution */
 	double		theta_error;	/* standard error of an estimated theta, for known beta; NaN: none */
 	double		log_likelihood;	/* log-likelihood at an estimated theta */
-	bool		theta_runs_off;	/* theta grows without bound: the distribution is Poisson's */
+	bool		theta_runs_off;	/* theta grows without bound: the distribution is Poisson */
 	int			iterations;		/* updates of beta over these rows, counting the start at options.start */
 	bool		converged;
 	bool		unmovable;		/* a move from a separated term, or to a collinear one: no other member is valid */
@@ -207,9 +207,9 @@ extern GrVcov gr_fit_vcov(const GrGlmFit *fit);
 extern bool gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrError *err);
 
 /*
- * Takes all n clusters of a way at once, in place of gr_glm_add_cluster() for each; not for CR2. middle: the sum of
- * score score' over the clusters, a packed triangle of (1, x - shift); pearson: the sum of squared Pearson residuals.
- * request/cluster_middle.h makes them.
+ * Takes all n clusters of a way at once, instead of gr_glm_add_cluster() for each; not for CR2. middle: sum of score
+ * score' over the clusters, a packed triangle of (1, x - shift); pearson: sum of squared Pearson residuals. Both come
+ * from request/cluster_middle.h.
  */
 extern void gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pearson);
 

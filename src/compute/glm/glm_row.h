@@ -128,9 +128,7 @@ gr_linear_row(double offset, double y, double weight)
 	return row;
 }
 
-/*
- * Other families and links
- */
+/* Families and links other than logistic */
 
 /* Beyond this |eta| a probit's tails leave float8's range; its weights stop shrinking. */
 #define GR_PROBIT_MAX 37.0

@@ -1,9 +1,9 @@
 /*
- * margins.c: average marginal effects, row by row.
+ * margins.c: sums average marginal effects row by row; see margins.h.
  *
- * With eta = b' x and mu = mean(eta), the derivative by a number v is mu'(eta) b' dx/dv, whose own derivative by b_k is
- * mu''(eta) x_k b' dx/dv + mu'(eta) dx_k/dv. Where v is a feature and in no other, b' dx/dv is its coefficient in every
- * row, and all such columns share the sums of mu' and of mu'' x.
+ * With eta = b' x and mu = mean(eta), the derivative by a number v is mu'(eta) b' dx/dv, and its derivative by b_k is
+ * mu''(eta) x_k b' dx/dv + mu'(eta) dx_k/dv. If v is a feature and no other feature depends on v, b' dx/dv is its
+ * coefficient in every row, and all such columns share the sums of mu' and of mu'' x.
  */
 #include "compute/glm/margins.h"
 

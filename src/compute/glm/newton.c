@@ -268,9 +268,8 @@ has_converged(const GrGlmFit *fit, double decrement_exact_before, double roundin
 }
 
 /*
- * True if the fit has come within tol, by an EXACT pass, and no iteration is left. One more pass then gives the
- * estimate its last digits, and the covariances at the estimate: those of this pass belong to the point before the
- * step.
+ * True if the fit is within tol by an EXACT pass and no iteration is left. One more pass then gives the last digits of
+ * the estimate, and the covariances there: those of this pass belong to the point before the step.
  */
 static bool
 can_finish(const GrGlmFit *fit)

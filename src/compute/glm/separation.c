@@ -154,7 +154,7 @@ static bool
 null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
-	/* The last row, term k's, has only entries that find_null_space() has loaded before: it cannot be at fault. */
+	/* the last row, that of term k, has only entries that find_null_space() has loaded before, so it raises no error */
 	int			skip = 1 + state->first;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.skip = skip,

@@ -1,6 +1,6 @@
 /*
  * gram_shift.h: the choice of the float8 c that is subtracted from each column of (x, y), so that their Gram matrix
- * keeps its digits; see gram.h. Sinks call gr_shift_choose() with their first rows.
+ * keeps its digits; see gram.h. state.c and shifted_gram.c call gr_shift_choose() with their first rows.
  *
  * A column of values near 1e10 that differ by 1 has 10 digits in common with the ones. Squares of its values spend 20
  * of double-double's 32 digits on those, and regression is about the difference. A column whose values lie close

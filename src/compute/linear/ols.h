@@ -74,7 +74,7 @@ extern bool gr_ols_solve(const GrGram *gram, void *workspace, GrOlsFit *fit, con
 typedef struct GrOlsFactor
 {
 	GrDDConstVector l;			/* packed; the diagonal is ignored */
-	GrDDConstVector d;			/* D, and the residual sum of squares */
+	GrDDConstVector d;			/* terms + 1: D, and last the residual sum of squares */
 	const bool *aliased;		/* nterms: terms that are left out */
 } GrOlsFactor;
 

@@ -176,9 +176,7 @@ bound_children(Search *search, int b, double rss, double *cost)
 	}
 }
 
-/*
- * In float8, and in double-double
- */
+/* Instances of the search, in float8 and in double-double */
 
 #define REAL double
 #define ADD(a, b) ((a) + (b))
@@ -309,7 +307,7 @@ inflation(const GrLdl *ldl, double *column)
 
 		if (ldl->aliased[i])
 			return INFINITY;
-		/* column i of inv(L), whose entries weigh the pivots */
+		/* column i of inv(L); norm becomes the inverse's diagonal entry i */
 		for (int k = i; k < p; k++)
 		{
 			column[k] = k == i ? 1 : 0;

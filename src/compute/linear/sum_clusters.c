@@ -115,9 +115,7 @@ gr_cluster_fit_nbytes(int nfeatures, int nterms)
 	return arena.used;
 }
 
-/*
- * The fit to all rows
- */
+/* Fit to all rows */
 
 /* Sums of (terms, y) over all rows. */
 typedef struct System
