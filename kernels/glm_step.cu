@@ -366,7 +366,10 @@ gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind)
 		(kind == GR_PASS_GRADIENT && (plan->fused_nwarps > 0 || plan->wide_ncolumns > 0));
 }
 
-/* Launches wide_kernel(). weights: NULL, or weights and residuals to be written. */
+/*
+ * Launches wide_kernel(), a GRADIENT pass over all chunks. Writes the sums to records and, unless weights is NULL, the
+ * weight and residual of each row to weights.
+ */
 static cudaError_t
 wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double2 *weights, double *records,
 			cudaStream_t stream)

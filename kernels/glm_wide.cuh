@@ -248,7 +248,7 @@ wide_row_sums(FusedSums<K> &sums, double &nrows, const Weight &weight, double y,
 		fused_flush(sums);
 }
 
-/* GRADIENT over all chunks, R rows at a time per thread block. out: NULL, or weights and residuals. */
+/* A GRADIENT pass over all chunks, R rows at a time per thread block. out: weight and residual per row, or NULL. */
 template <int K, int R, bool ROLES>
 static __global__ void
 __launch_bounds__(K == 2 ? 32 : WIDE_NTHREADS, K == 2 ? 15 : R == 4 && K == 4 ? 2 : 1)

@@ -136,7 +136,10 @@ check_index(int64 j, bool has_dim, int64 dim)
 				 errhint("Set dim to the length of the vector: at least its largest index plus 1.")));
 }
 
-/* gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint) */
+/*
+ * gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint): the projection to k
+ * numbers, real[], of the vector that has value val[m] at index idx[m]
+ */
 Datum
 gr_project_sparse(PG_FUNCTION_ARGS)
 {

@@ -361,21 +361,21 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 	return (Datum) 0;
 }
 
-/* gpu_project_rows(query text, k int, seed bigint, density float8 [, id anyelement]) */
+/* gpu_project_rows(query text, k int, seed bigint, density float8 [, id anyelement]): projects the rows of a query. */
 Datum
 gr_project_rows(PG_FUNCTION_ARGS)
 {
 	return project_rows(fcinfo, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_INT64(2), 3);
 }
 
-/* gpu_project_rows(query text, k int, seed int, density float8 [, id anyelement]) */
+/* gpu_project_rows(query text, k int, seed int, density float8 [, id anyelement]): projects the rows of a query. */
 Datum
 gr_project_rows_int(PG_FUNCTION_ARGS)
 {
 	return project_rows(fcinfo, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2), 3);
 }
 
-/* gpu_project_rows(query text, k int, id anyelement, seed bigint, density float8) */
+/* gpu_project_rows(query text, k int, id anyelement, seed bigint, density float8): projects the rows of a query. */
 Datum
 gr_project_rows_id(PG_FUNCTION_ARGS)
 {

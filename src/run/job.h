@@ -1,6 +1,7 @@
 /*
  * job.h: rows on their way to a sink of a backend, which sums the rows or keeps them for the passes of a fit, or to a
- * spool. The settings and the amount of work choose the backend.
+ * spool. The settings and the amount of work choose the backend. Comments that begin with SUM or KEEP hold for jobs of
+ * that kind only (GrSinkKind): SUM adds up rows, KEEP keeps them for later passes.
  *
  * The memory context that is current when a job is made owns the job. The context's reset, for whatever reason,
  * releases what the backend holds.
@@ -164,8 +165,9 @@ extern void gr_job_adopt(GrJob *job, GrSpool *spool);
 extern void gr_job_store(GrJob *job, uint64 id, Size description_nbytes);
 
 /*
- * KEEP: returns a job of rows derived from the rows that options->keeper has as number id, at most nrows_max of them;
- * see gr_remote_derive(). NULL if the service has no rows of that number any more.
+ * KEEP: the service options->keeper derives rows from those stored there under number id, and keeps them. Returns the
+ * job of the derived rows, at most nrows_max, and sets *counts. Returns NULL if nothing is stored under id any more.
+ * Other failures raise an ERROR.
  */
 extern GrJob *gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *derivation, int64 nrows_max,
 							GrDeriveCounts *counts);

@@ -436,7 +436,7 @@ leave_place(void)
 
 static void append_text(char *text, size_t size, const char *format,...) pg_attribute_printf(3, 4);
 
-/* Appends to a text of size bytes, as far as there is room. */
+/* Appends a formatted string to text, a buffer of size bytes, and cuts off what does not fit. */
 static void
 append_text(char *text, size_t size, const char *format,...)
 {

@@ -118,7 +118,7 @@ put_string(GrWriter *w, GrString string)
 #define AS_NUMBER 1
 #define AS_FACTOR 2
 
-/* Returns how the terms of formula use a column. */
+/* Returns how the terms of formula use a column: AS_NUMBER, AS_FACTOR, both (a bit mask), or 0 if no term uses it. */
 static int
 uses_of(const GrFormula *formula, int column)
 {

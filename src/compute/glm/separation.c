@@ -468,7 +468,10 @@ refine(GrGlmFit *fit, bool *moved, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* True if the candidate is to be refined again: it was rounded to a face, and the last refinement helped. */
+/*
+ * True if another refinement of the candidate is worth a pass: some rows lie on its face, the last refinement lowered
+ * the squared distances of rows from the face enough, and the limit is not reached. Notes them for the next call.
+ */
 static bool
 is_refinable(GrGlmFit *fit)
 {
@@ -480,7 +483,7 @@ is_refinable(GrGlmFit *fit)
 	return state->is_refined && rows_on_face(fit) > 0 && state->nrefined < REFINEMENTS_MAX && useful;
 }
 
-/* True if a row off the face is nearer to it than a float8 candidate can tell. */
+/* True if the row nearest to the face, but off it, is so near that a float8 candidate might not separate the two. */
 static bool
 is_narrow(GrGlmFit *fit)
 {
@@ -493,7 +496,10 @@ is_narrow(GrGlmFit *fit)
 	return fit->sums[GR_SUM_MIN_RIGHT] < NEAR_FACE * size;
 }
 
-/* True if so few rows are on the face that a refinement can always pass through them. */
+/*
+ * True if the face has no more rows than free terms. A refinement can pass through that many rows whatever their
+ * values, so their being on the face is no evidence of it.
+ */
 static bool
 is_drawn(GrGlmFit *fit)
 {

@@ -70,22 +70,22 @@ gr_is_cluster_key(double key)
 	return key >= -(double) GR_CLUSTER_KEY_MAX && key <= (double) GR_CLUSTER_KEY_MAX && key == (double) (int64_t) key;
 }
 
-/* How keys of rows are put into 64 bits, by the least and the greatest of each way's keys */
+/* How gr_key_code() packs the one or two cluster keys of a row into 64 bits, given the range of each key */
 typedef struct GrKeyCode
 {
-	int			at[2];			/* where a row has them; at[1] = -1: one key counts */
+	int			at[2];			/* columns of the keys in a row; at[1] = -1: only the first key counts */
 	int64_t		least[2];
-	int			nbits[2];		/* that (key - least) takes */
+	int			nbits[2];		/* number of bits of key - least */
 } GrKeyCode;
 
-/* Number of bits that codes take */
+/* Returns the number of bits of a code that gr_key_code() makes: those of the first key, and of the second if any. */
 GR_HD int
 gr_key_code_nbits(const GrKeyCode *code)
 {
 	return code->nbits[0] + (code->at[1] < 0 ? 0 : code->nbits[1]);
 }
 
-/* Returns the code of a row whose keys are keys: rows have the same code exactly if they are in one cluster. */
+/* Returns the code of a row's keys. Two rows have the same code exactly if they are in the same cluster. */
 GR_HD uint64_t
 gr_key_code(const GrKeyCode *code, const double *row)
 {

@@ -228,6 +228,7 @@ gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel 
  * Results
  */
 
+/* Returns an int[]: the degrees of freedom at each lambda of the path over all rows. */
 static Datum
 df_array(const GrFoldScores *scores)
 {

@@ -58,7 +58,7 @@ hash_argument(FunctionCallInfo fcinfo, FmgrInfo *hash, int k)
 	return DatumGetUInt64(FunctionCall2Coll(hash, PG_GET_COLLATION(), PG_GETARG_DATUM(k), UInt64GetDatum(0)));
 }
 
-/* gpu_enet_fold(folds int, VARIADIC "any") */
+/* gpu_enet_fold(folds int, VARIADIC "any"): a fold, from 0 to folds - 1, from the hash of the other arguments */
 Datum
 gr_enet_fold(PG_FUNCTION_ARGS)
 {

@@ -121,7 +121,7 @@ open_boolean_array(ArrayType *array, GrFloatArray *y)
 	y->nrows = y->ndim == 0 ? 0 : ARR_DIMS(array)[0];
 }
 
-/* gpu_logreg(x float8[], y float8[] or boolean[], intercept boolean, l2 float8) */
+/* gpu_logreg(x float8[], y float8[] or boolean[], intercept boolean, l2 float8): a logistic regression of y on x */
 Datum
 gr_logreg_arrays(PG_FUNCTION_ARGS)
 {

@@ -139,7 +139,7 @@ label_of(double label)
 	return label == 1;
 }
 
-/* gpu_auc_accum(internal, score float8, label float8 or boolean) */
+/* gpu_auc_accum(internal, score float8, label float8 or boolean): counts one row; skips it if either is NULL. */
 Datum
 gr_auc_accum(PG_FUNCTION_ARGS)
 {
@@ -322,7 +322,7 @@ add_brier(double *state, double n, GrDD sum)
 	state[BRIER_LO] = total.lo;
 }
 
-/* gpu_brier_accum(float8[], probability float8, label float8 or boolean) */
+/* gpu_brier_accum(float8[], probability float8, label float8 or boolean): adds the squared error of one row. */
 Datum
 gr_brier_accum(PG_FUNCTION_ARGS)
 {
@@ -360,7 +360,7 @@ gr_brier_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(array);
 }
 
-/* gpu_brier_final(float8[]) */
+/* gpu_brier_final(float8[]): the mean squared error, or NULL without a row */
 Datum
 gr_brier_final(PG_FUNCTION_ARGS)
 {

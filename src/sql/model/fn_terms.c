@@ -77,7 +77,7 @@ new_names(const GrModel *model, ArrayType *array)
 	return names;
 }
 
-/* gpu_with_terms(model gpu_model, terms text[]) */
+/* gpu_with_terms(model gpu_model, terms text[]): the model with its terms renamed */
 Datum
 gr_with_terms(PG_FUNCTION_ARGS)
 {

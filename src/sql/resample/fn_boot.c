@@ -482,7 +482,7 @@ put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distrib
 
 /*
  * gpu_ols_boot(query text, reps int, key text, seed bigint, intercept boolean, formula text, weights text, clusters
- * text, conf_level float8, kind text, kept text, rows text)
+ * text, conf_level float8, kind text, kept text, rows text): bootstraps a linear regression; one row per term
  */
 Datum
 gr_ols_boot(PG_FUNCTION_ARGS)
@@ -490,21 +490,21 @@ gr_ols_boot(PG_FUNCTION_ARGS)
 	return put_summaries(fcinfo, "gpu_ols_boot", LINEAR);
 }
 
-/* gpu_logreg_boot(arguments as gpu_ols_boot, method text) */
+/* gpu_logreg_boot(arguments as gpu_ols_boot, method text): bootstraps a logistic regression; one row per term */
 Datum
 gr_logreg_boot(PG_FUNCTION_ARGS)
 {
 	return put_summaries(fcinfo, "gpu_logreg_boot", (GrDistribution) GR_LOGISTIC);
 }
 
-/* gpu_ols_boot_replicates(arguments as gpu_ols_boot, without conf_level and kind) */
+/* gpu_ols_boot_replicates(arguments as gpu_ols_boot, without conf_level and kind): the replicates themselves */
 Datum
 gr_ols_boot_replicates(PG_FUNCTION_ARGS)
 {
 	return put_replicates(fcinfo, "gpu_ols_boot_replicates", LINEAR);
 }
 
-/* gpu_logreg_boot_replicates(arguments as gpu_ols_boot_replicates, method text) */
+/* gpu_logreg_boot_replicates(arguments as gpu_ols_boot_replicates, method text): the replicates themselves */
 Datum
 gr_logreg_boot_replicates(PG_FUNCTION_ARGS)
 {

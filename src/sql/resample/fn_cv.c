@@ -229,7 +229,7 @@ gr_ols_cv(PG_FUNCTION_ARGS)
 	return cross_validate(fcinfo, "gpu_ols_cv", false);
 }
 
-/* gpu_logreg_cv(arguments as gpu_ols_cv) */
+/* gpu_logreg_cv(arguments as gpu_ols_cv): cross-validates a logistic regression. */
 Datum
 gr_logreg_cv(PG_FUNCTION_ARGS)
 {
