@@ -57,7 +57,7 @@ raise_length(void)
 			 errmsg("name of kept rows must have 1 to %d bytes", NAMEDATALEN - 1)));
 }
 
-/* Reads a part up to the next dot or the end into part, and returns what follows; ERROR if it has no such form. */
+/* Reads a name from at, up to the next dot or the end, into part. Returns where it ends. ERROR if it is malformed. */
 static const char *
 read_part(const char *reference, const char *at, char part[NAMEDATALEN])
 {
@@ -86,7 +86,7 @@ read_part(const char *reference, const char *at, char part[NAMEDATALEN])
 	return at;
 }
 
-/* The role of that name, whose privileges the current role has */
+/* Returns the role named owner. ERROR unless it exists and the current role has its privileges. */
 static Oid
 find_owner(const char *reference, const char *owner)
 {
@@ -156,7 +156,7 @@ get_control(void)
 	return control;
 }
 
-/* The service lets the rows go when it looks next. With the lock */
+/* Removes an entry from the list, and wakes its service, which then frees the rows. The caller holds the lock. */
 static void
 clear_and_tell(GrControl *control, GrKeptEntry *entry)
 {
@@ -201,7 +201,7 @@ is_namesake(const GrKeptEntry *entry, const KeptName *who)
 	return entry->database == MyDatabaseId && strcmp(entry->name, who->name) == 0;
 }
 
-/* The set that who names, in this state, with another id than other_than; NULL if there is none. With the lock */
+/* Returns the set that who names, in state, with an id other than other_than, or NULL. The caller holds the lock. */
 static GrKeptEntry *
 find_entry(GrControl *control, const KeptName *who, GrKeptState state, uint64 other_than)
 {
@@ -216,7 +216,7 @@ find_entry(GrControl *control, const KeptName *who, GrKeptState state, uint64 ot
 	return NULL;
 }
 
-/* With the lock; NULL: it is gone */
+/* Returns the entry with this id, or NULL if it is gone. The caller holds the lock. */
 static GrKeptEntry *
 find_id(GrControl *control, uint64 id)
 {
@@ -226,7 +226,7 @@ find_id(GrControl *control, uint64 id)
 	return NULL;
 }
 
-/* Lets go what roles and databases kept that have been dropped since: nobody else can. */
+/* Removes the sets of roles and databases that have been dropped, as nobody else can. */
 static void
 forget_dropped(GrControl *control)
 {
@@ -257,7 +257,7 @@ forget_dropped(GrControl *control)
 	pfree(entries);
 }
 
-/* Copies the set that who names; false if there is none. */
+/* Copies the complete set that who names. Returns false if there is none. */
 static bool
 copy_entry(GrControl *control, const KeptName *who, GrKeptEntry *copy)
 {
@@ -271,7 +271,7 @@ copy_entry(GrControl *control, const KeptName *who, GrKeptEntry *copy)
 	return entry != NULL;
 }
 
-/* Another role's set of this name that the current role may use, as a reference; NULL if there is none */
+/* Returns a reference to another role's set of this name that the current role may use, or NULL if there is none. */
 static const char *
 find_usable(GrControl *control, const KeptName *who)
 {
@@ -370,7 +370,7 @@ new_entry(const KeptName *who, const GrRemoteClient *client)
 	return entry;
 }
 
-/* A place in the list; one of a service that is gone is free, too. With the lock; NULL: there is none */
+/* Returns a free entry, perhaps one whose service has ended, or NULL if the list is full. The caller holds the lock. */
 static GrKeptEntry *
 find_vacant(GrControl *control)
 {
@@ -386,7 +386,7 @@ find_vacant(GrControl *control)
 	return NULL;
 }
 
-/* How many sets the role has in all databases, but for the one that is to be replaced. With the lock */
+/* Returns the number of sets of a role in all databases, without set number replaced. The caller holds the lock. */
 static int
 count_sets(const GrControl *control, Oid owner, uint64 replaced)
 {
@@ -415,7 +415,7 @@ raise_many(const GrKeptEntry *entry, bool of_role)
 			 errhint("Release some with gpu_forget(). Superusers can list all of them with gpu_kept_all().")));
 }
 
-/* Takes the name, if nobody has since it was looked for. */
+/* Reserves an entry for the name. ERROR if the name has been taken meanwhile, or if there are too many sets. */
 static void
 take_name(GrControl *control, GrKeptClaim *claim, const KeptName *who, const GrRemoteClient *client)
 {
@@ -440,7 +440,7 @@ take_name(GrControl *control, GrKeptClaim *claim, const KeptName *who, const GrR
 		raise_many(&entry, limited);
 }
 
-/* Names a set of the current role's; ERROR if the reference is to another role's. */
+/* Resolves a reference to a set of the current role. ERROR if the reference names another role. */
 static void
 resolve_own(const char *reference, KeptName *who)
 {
@@ -485,7 +485,7 @@ gr_kept_claim(const char *reference, bool replace, const GrRemoteClient *client)
 	return claim;
 }
 
-/* A pinned segment that has these bytes */
+/* Copies bytes into a new pinned segment of shared memory, and returns its handle. */
 static dsm_handle
 publish_bytes(const StringInfoData *bytes)
 {
@@ -498,7 +498,10 @@ publish_bytes(const StringInfoData *bytes)
 	return handle;
 }
 
-/* Writes down what was stored, in place of what it replaces. False if the service has ended. With the lock */
+/*
+ * Completes the claimed entry, and removes the set that it replaces. Returns false if the service has ended. The caller
+ * holds the lock.
+ */
 static bool
 fill_entry(GrControl *control, GrKeptClaim *claim, const GrKeptContents *rows, dsm_handle description)
 {
@@ -542,9 +545,9 @@ gr_kept_publish(GrKeptClaim *claim, const GrKeptContents *rows)
  */
 
 /*
- * Copies the first nbytes of an entry's description; false if its segment is gone. The lock isn't needed: the mapping
- * keeps the segment. That the segment is the entry's, and no other's with the same handle since, is sure if the entry
- * is listed afterwards.
+ * Copies the first nbytes of an entry's description. Returns false if its segment is gone. Needs no lock: the
+ * mapping keeps the segment. The handle may have passed to another segment meanwhile: the copy is valid only if the entry is
+ * still listed afterwards (is_still_there()).
  */
 static bool
 copy_description(const GrKeptEntry *entry, Size nbytes, StringInfo copy)
@@ -596,7 +599,7 @@ gr_kept_find(const char *reference, GrKeptEntry *entry, StringInfo description)
 	KeptName	who;
 
 	resolve(reference, &who);
-	/* again, where another takes its place meanwhile */
+	/* look again if another set has replaced the one found meanwhile */
 	for (;;)
 	{
 		bool		copied;
@@ -633,7 +636,10 @@ gr_kept_forget(const char *reference)
 	return entry != NULL;
 }
 
-/* Copies an entry; of rows that are being read, with the bytes that their session has so far. With the lock */
+/*
+ * Copies an entry for a listing. If its rows are still being read, nbytes is what their session has taken so far. The
+ * caller holds the lock.
+ */
 static void
 copy_listed(const GrControl *control, const GrKeptEntry *entry, GrKeptEntry *copy)
 {
@@ -645,7 +651,10 @@ copy_listed(const GrControl *control, const GrKeptEntry *entry, GrKeptEntry *cop
 		copy->nbytes = slot->channel.admitted_nbytes;
 }
 
-/* Lists what databases keep, of database alone unless it is InvalidOid; returns how many entries there are. */
+/*
+ * Copies up to max entries: the complete sets of database or, if it is InvalidOid, all entries of all databases. Returns
+ * the number of entries copied.
+ */
 static int
 list_entries(GrKeptEntry *entries, int max, Oid database)
 {

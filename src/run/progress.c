@@ -26,30 +26,30 @@
 
 PG_FUNCTION_INFO_V1(gr_progress);
 
-/* Beside those of the server, which are few and numbered from 0 */
+/* Progress command of gpureg's entries. The server's own commands are few and numbered from 0. */
 #define PROGRESS_GPUREG ((ProgressCommandType) 0x67707572)
 
 /* Parameters of an entry; the function's name takes four */
 #define PARAM_NAME 0
 #define NAME_NBYTES 32
-#define PARAM_STARTED 4			/* us, as gr_now() tells it in s */
+#define PARAM_STARTED 4			/* start time in us on the clock of gr_now() */
 #define PARAM_ROWS 5
 #define PARAM_PASSES 6
 #define PARAM_ITERATION 7
 #define PARAM_DEVIANCE 8		/* the float8's bits; a NaN: none yet */
 #define NPARAMS 9
 
-#define NOTICE_S 1.0			/* between two notices */
+#define NOTICE_S 1.0			/* least time between two notices */
 
 bool		gr_progress_notices = false;
 bool		gr_progress_active = false;
 
-/* This process's */
+/* Progress of this process */
 static struct
 {
 	char		name[NAME_NBYTES];
 	double		started;
-	double		noticed;		/* when there was a notice */
+	double		noticed;		/* time of the last notice */
 	int64		nrows;
 	int64		npasses;
 	int64		iteration;
@@ -68,13 +68,13 @@ bits_of(double value)
 static void
 end_progress(void *arg)
 {
-	/* what a failed transaction has ended already, or another command has taken, is left alone */
+	/* a failed transaction may have ended the entry already, and another command may have taken it */
 	if (gr_progress_active && MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_GPUREG)
 		pgstat_progress_end_command();
 	gr_progress_active = false;
 }
 
-/* Takes the entry, with all that is known. */
+/* Starts this process's progress entry, and writes all values known so far. */
 static void
 show(void)
 {
@@ -94,9 +94,9 @@ show(void)
 }
 
 /*
- * Is the entry the function's under way? A subtransaction that fails on the way, as where a fit retreats from what it
- * tried first, ends what is shown: then it is shown again. A worker works for one statement, whose function its leader
- * shows.
+ * True if this process's progress entry is that of the gpureg function under way. A subtransaction that fails ends the
+ * entry, as when a fit retreats from its first attempt; the entry is then started again. A parallel worker starts an
+ * entry in any case: it works for one statement, whose function the leader shows.
  */
 static bool
 is_shown(void)
@@ -130,7 +130,7 @@ gr_progress_begin(FunctionCallInfo fcinfo)
 	show();
 }
 
-/* Once a second at most, for whoever has asked for them */
+/* Sends a NOTICE of the progress, at most one per NOTICE_S, if gpureg.progress_notices asks for it. */
 static void
 notice(void)
 {
@@ -189,7 +189,7 @@ gr_progress_iteration(int iteration, double deviance)
  * gpu_progress()
  */
 
-/* The process that a parallel worker works for; 0: it is none, or gone */
+/* Returns the leader of the parallel worker pid, or 0 if the process is no parallel worker or has ended. */
 static int
 leader_of(int pid)
 {
@@ -199,7 +199,7 @@ leader_of(int pid)
 	return leader == NULL || leader->pid == pid ? 0 : leader->pid;
 }
 
-/* Adds what the workers of a process have read; how many there are */
+/* Adds to *nrows the rows that the parallel workers of process pid have read. Returns the number of workers. */
 static int
 add_workers(int pid, int64 *nrows)
 {
@@ -245,7 +245,7 @@ put_entry(ReturnSetInfo *result, const PgBackendStatus *entry)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* gpu_progress(): what sessions are at, of the roles whose privileges the caller has */
+/* gpu_progress(): progress of the sessions of roles whose privileges the caller has */
 Datum
 gr_progress(PG_FUNCTION_ARGS)
 {

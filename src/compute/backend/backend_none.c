@@ -11,6 +11,7 @@ none_present(void)
 	return false;
 }
 
+/* Fails with GR_NO_DEVICE and no devices, as this build has no GPU support. */
 static bool
 none_count(int *ndevices, GrError *err)
 {

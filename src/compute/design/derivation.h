@@ -136,7 +136,7 @@ gr_derive_filter(const GrDerivation *d)
 	return (const GrFilterStep *) (gr_derive_factors(d) + d->nfactors);
 }
 
-/* Returns the bytes of the derivation whose head is given. */
+/* Returns the bytes of derivation d with the arrays behind it, which need not be there yet. */
 static inline size_t
 gr_derivation_nbytes(const GrDerivation *d)
 {

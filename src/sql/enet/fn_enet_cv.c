@@ -107,7 +107,10 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(folds);
 }
 
-/* gpu_enet_cv_agg's final function: NULL without a fold */
+/*
+ * gpu_enet_cv_agg's final function: returns the errors of all lambdas, and the models at the best and at the largest
+ * lambda within one standard error. NULL if there is no fold, or no lambda to validate.
+ */
 Datum
 gr_enet_cv_final(PG_FUNCTION_ARGS)
 {

@@ -182,7 +182,10 @@ record_kept(const char *name, const GrRowSource *source, double started, double 
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 }
 
-/* gpu_logreg_agg's final function: NULL if there is no complete row or, with a WARNING, only one class */
+/*
+ * gpu_logreg_agg's final function: fits the kept rows. Returns NULL if there is no complete row or, with a WARNING, if
+ * the response has one class.
+ */
 Datum
 gr_logreg_agg_final(PG_FUNCTION_ARGS)
 {

@@ -51,6 +51,7 @@ gr_method_text(const GrMethod *method)
 	return result;
 }
 
+/* True if value is the n bytes of expected. */
 static bool
 is_text(const text *value, const char *expected, Size n)
 {

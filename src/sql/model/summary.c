@@ -117,7 +117,7 @@ format_one(double x, int digits)
 	return text;
 }
 
-/* Formats a number as R's formatC() does: with an exponent from 10000 on. */
+/* Formats x with DIGITS significant digits as R's formatC() does: from 10000 on with an exponent. */
 static char *
 format_general(double x)
 {
