@@ -239,7 +239,10 @@ acquire_matrix(GrProject *project, const GrProjectOptions *options, const GrHost
 	return true;
 }
 
-/* Opens a job, which the caller already owns. The session must outlive it. */
+/*
+ * Plans project, whose session, dim, k and keeps are set, and gets its matrix and memory. On failure the caller still
+ * has to end project.
+ */
 static bool
 project_open(GrProject *project, const GrProjectOptions *options, const GrHost *host, GrError *err)
 {

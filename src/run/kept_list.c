@@ -545,8 +545,8 @@ gr_kept_publish(GrKeptClaim *claim, const GrKeptContents *rows)
  */
 
 /*
- * Copies the first nbytes of an entry's description. Returns false if its segment is gone. Needs no lock: the
- * mapping keeps the segment. The handle may have passed to another segment meanwhile: the copy is valid only if the entry is
+ * Copies the first nbytes of an entry's description. Returns false if its segment is gone. Needs no lock: the mapping
+ * keeps the segment. The handle may have passed to another segment meanwhile, so the copy is valid only if the entry is
  * still listed afterwards (is_still_there()).
  */
 static bool
@@ -652,8 +652,8 @@ copy_listed(const GrControl *control, const GrKeptEntry *entry, GrKeptEntry *cop
 }
 
 /*
- * Copies up to max entries: the complete sets of database or, if it is InvalidOid, all entries of all databases. Returns
- * the number of entries copied.
+ * Copies up to max entries: the complete sets of one database or, if database is InvalidOid, all entries. Returns the
+ * number of entries copied.
  */
 static int
 list_entries(GrKeptEntry *entries, int max, Oid database)

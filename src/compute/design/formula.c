@@ -210,6 +210,7 @@ variable_of(Reader *r, int column, GrVariableKind kind, int degree, const Token 
  * Terms
  */
 
+/* True if a and b are products of the same variables. */
 static bool
 same_term(const GrFormulaTerm *a, const GrFormulaTerm *b)
 {
@@ -227,7 +228,7 @@ find_term(Reader *r, int from, const GrFormulaTerm *term)
 	return polled(r, k - from) ? k : -1;
 }
 
-/* Pushes a term unless the stack has it at or after from. */
+/* Pushes a term unless the stack already has it at or after from. Returns false on an error: too many, or canceled. */
 static bool
 push(Reader *r, int from, const GrFormulaTerm *term)
 {

@@ -217,7 +217,7 @@ drop_sums(GrServed *served)
 	served->sums = NULL;
 }
 
-/* Fetches all sums from the backend, for the client to read piece by piece. */
+/* Fetches all nsums sums from the backend into served->sums, from which the client reads them piece by piece. */
 static bool
 gather_sums(GrRemoteServer *server, GrServed *served, int64_t nsums, GrError *err)
 {

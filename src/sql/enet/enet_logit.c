@@ -14,7 +14,7 @@
 #include "run/request.h"
 #include "sql/enet/enet_logit.h"
 
-/* Makes the passes that the path requests. */
+/* Makes passes over all folds but left_out until the path requests none. Raises an ERROR if the path fails. */
 static void
 make_passes(GrEnetLogit *logit)
 {
@@ -38,6 +38,7 @@ make_passes(GrEnetLogit *logit)
 	}
 }
 
+/* Adds an error detail if the last point of the path explains so much that the response is separated. */
 static int
 detail_separation(const GrLogitPath *path)
 {

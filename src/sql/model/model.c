@@ -613,7 +613,7 @@ gr_model_df(const GrModel *model, int k)
 	return model->extras.df == NULL ? model->df_inference : model->extras.df[k];
 }
 
-/* Reads the field design, which is NULL if the model's is. */
+/* Sets the predictor's design, offsets and vcov_low from field, a gpu_model's design or NULL. */
 static void
 read_predictor_design(const text *field, GrPredictor *predictor)
 {

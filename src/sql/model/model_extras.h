@@ -49,7 +49,7 @@ extern void gr_read_extras(const text *field, GrExtras *extras);
 /* Returns the degrees of freedom of *n terms; NULL: no record has them. Raises an ERROR if the record is malformed. */
 extern const double *gr_read_df(const GrExtras *records, int *n);
 
-/* Reads the field into extras, and returns the design, or "" if the model has none. field: NULL if the model's is. */
+/* Reads field, a gpu_model's design or NULL, into extras. Returns a copy of the design's text, or "" if it has none. */
 extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras);
 
 /* Returns the text of the field design, made of extras and design (NULL or "": none). */

@@ -417,7 +417,7 @@ give_null(const PlainCall *call, int feature, GrFeatureRange elements)
 	}
 }
 
-/* Raises an ERROR unless the model has features for the elements 1 .. n of the array called name. */
+/* Raises an ERROR unless elements, the features that are elements of the array name (len bytes), include 1 .. n. */
 static void
 check_elements(const PlainCall *call, GrFeatureRange elements, int n, const char *name, int len)
 {

@@ -162,6 +162,7 @@ typedef struct Table
 	int			term_width;
 } Table;
 
+/* True if the response is separated along term k, so that its coefficient is infinite or unknown. */
 static bool
 is_separated(const GrModel *model, int k)
 {
@@ -202,6 +203,10 @@ is_tiny(const Table *t, double x)
 	return strtod(text, NULL) == 0;
 }
 
+/*
+ * Chooses the formats of estimates, standard errors and statistics. The least nonzero estimate or error shows DIGITS
+ * significant digits, as in R, and all are rounded to its decimals.
+ */
 static void
 choose_coef_formats(Table *t)
 {
@@ -264,7 +269,10 @@ choose_p_formats(Table *t)
 	t->p_least = widest <= 6 ? "<2e-16" : "< 2e-16";
 }
 
-/* Formats a cell of term k into text, which has CELL_SIZE bytes. */
+/*
+ * Formats the cell of term k in column into text, which has CELL_SIZE bytes. NA: the term is aliased, or the value is
+ * unknown because the term is separated or the model has no covariances.
+ */
 static void
 format_cell(const Table *t, int k, int column, char *text)
 {
@@ -616,7 +624,7 @@ append_role(StringInfo out, const char *role, const char *name)
 	end_line(out);
 }
 
-/* Appends the range of the terms' own degrees of freedom, if they have any. */
+/* Appends the least and greatest of the terms' degrees of freedom, if the model has some per term. */
 static void
 append_df(StringInfo out, const GrModel *model)
 {

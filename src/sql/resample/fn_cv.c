@@ -46,7 +46,7 @@ check_nfolds(int n)
 				 errmsg("folds must be from 2 to %d, got %d", GR_FOLDS_MAX, n)));
 }
 
-/* Raises an ERROR if an argument is NULL that must not be. query may be NULL if there are kept rows. */
+/* Raises an ERROR if an argument is NULL that must not be. query may be NULL if the argument kept is not. */
 static void
 check_nulls(FunctionCallInfo fcinfo)
 {

@@ -135,6 +135,7 @@ count_replicate(Permutation *p, const double *sums, int r, double *work)
 	}
 }
 
+/* Makes all replicates, in as few passes as memory allows, and counts the extreme ones per term. */
 static void
 make_replicates(Permutation *p)
 {
@@ -160,6 +161,7 @@ make_replicates(Permutation *p)
 	pfree(work);
 }
 
+/* Fits the rows and counts the extreme replicates of each term. */
 static void
 run_test(FunctionCallInfo fcinfo, Permutation *p)
 {
@@ -179,7 +181,7 @@ run_test(FunctionCallInfo fcinfo, Permutation *p)
 
 /*
  * gpu_ols_permute(query text, reps int, key text, seed bigint, intercept boolean, formula text, weights text, clusters
- * text, kept text, rows text)
+ * text, kept text, rows text): returns term, estimate, t, p-value and number of replicates for each term
  */
 Datum
 gr_ols_permute(PG_FUNCTION_ARGS)
