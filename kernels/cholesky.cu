@@ -234,7 +234,7 @@ substitute(Sum r[OWNED], const Stage columns, const bool *aliased, double noise)
 		}
 }
 
-/* Exchanged between the threads of factor_tile(), for the present pivot and the next */
+/* Data that the threads of factor_tile() exchange in shared memory. Index k & 1 of pivot k: two pivots are in use. */
 typedef struct Panel
 {
 	double2		pivot[2];
@@ -260,7 +260,12 @@ set_pivot(const Cholesky &c, Panel &panel, int64_t term, int k, GrDD d, double i
 	c.aliased[term] = out;
 }
 
-/* Factors tile (at, at) into L and D, with LANES threads per row, pivot after pivot. */
+/*
+ * Factors the diagonal tile (at, at) in place into L, and writes D and the aliased terms, by one thread block. Thread
+ * (i, lane) keeps the entries t LANES + lane of row i in registers. For each pivot k, the owners of column k publish
+ * column k of U = L D and of L in panel, and all threads subtract the product from the columns after k. Panel has two
+ * sides, for even and odd pivots, so that one is read while the next is written.
+ */
 static __device__ void
 factor_tile(const Cholesky &c, int at, Panel &panel)
 {

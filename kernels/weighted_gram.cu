@@ -16,7 +16,7 @@
 
 #define REDUCE_NTHREADS 256
 
-/* How a reduction finds an entry */
+/* The members of a WeightedGramPlan by which a reduction finds an entry */
 typedef struct GramSums
 {
 	WeightedGramKind kind;
@@ -28,8 +28,8 @@ typedef struct GramSums
 } GramSums;
 
 /*
- * Returns the position of entry (i, j) of a triangle in blocks of 16 x 16 among its warp's sums, and sets *lane to the
- * lane that has it.
+ * Finds entry (i, j) within its block of 16 x 16 entries, whose 256 sums the 32 lanes of a warp hold, eight each.
+ * Returns which of the eight it is (0 .. 7), and sets *lane to the lane that holds it.
  */
 static __device__ inline int
 block_slot(int i, int j, int *lane)

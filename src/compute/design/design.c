@@ -234,7 +234,7 @@ take_space(Text *text)
 	return text->at < text->end && *text->at++ == ' ';
 }
 
-/* Takes a space and a number from least to most, without leading zeros. */
+/* Reads a space and a decimal number from least to most, without leading zeros. */
 static bool
 take_number(Text *text, int least, int most, int *n)
 {
@@ -253,7 +253,7 @@ take_number(Text *text, int least, int most, int *n)
 	return text->at > first && (*first != '0' || text->at == first + 1) && *n >= least;
 }
 
-/* Takes a space and one of letters. */
+/* Reads a space and one of the characters in letters. */
 static bool
 take_letter(Text *text, const char *letters, char *letter)
 {
@@ -305,7 +305,7 @@ take_string(Text *text, int most, GrString *string)
 	return string->nbytes <= most && string->bytes != NULL;
 }
 
-/* Takes two or more distinct levels. */
+/* Reads the number of levels, at least 2, and as many distinct levels. */
 static bool
 take_levels(Text *text, GrLevels *levels)
 {
@@ -337,7 +337,10 @@ take_column(Text *text, GrDesignColumn *column)
 	return !column->is_factor || take_levels(text, &column->levels);
 }
 
-/* Takes a space and 16 hexadecimal digits of a finite float8. */
+/*
+ * Reads a space and a finite float8, written as the 16 hexadecimal digits of its bits. Returns false if the text has
+ * another form.
+ */
 static bool
 take_center(Text *text, double *center)
 {

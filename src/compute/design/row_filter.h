@@ -57,8 +57,9 @@ typedef enum GrFilterFault
 } GrFilterFault;
 
 /*
- * Reads a filter. text: nbytes, not terminated; steps: room for GR_FILTER_STEPS_MAX. Returns false with *fault and
- * GR_INVALID; where: bytes before the text at fault; detail: the message, in the server's style.
+ * Compiles the text of a filter (nbytes, not terminated) to *nsteps steps; steps has room for GR_FILTER_STEPS_MAX. On
+ * failure returns false and sets *fault and err: GR_INVALID, in where the number of bytes before the text at fault, in
+ * detail the message in the server's style.
  */
 extern bool gr_row_filter_read(const char *text, size_t nbytes, const GrFilterColumns *columns, GrFilterStep *steps,
 							   int *nsteps, GrFilterFault *fault, GrError *err);

@@ -428,8 +428,9 @@ go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError 
 }
 
 /*
- * True if the fit, which can take no further step, searches once more for a direction of separation, along the last
- * step. The search may have put off a direction earlier, to wait for wider margins.
+ * Called when the fit can take no further step. True if it is to search a last time for a direction of separation,
+ * along the last step; then returns theta to theta_old, from where that step began, and sets final_attempt. An earlier
+ * search may have put off a direction to wait for wider margins.
  */
 static bool
 looks_once_more(GrGlmFit *fit)

@@ -100,7 +100,7 @@ load(Iv *iv, const GrGram *gram, const GrHost *host, GrError *err)
 	return gr_ldl_load(&iv->all, &iv->gram, 1 - iv->first, err) && gr_ldl_factorise(&iv->all, host, err);
 }
 
-/* Computes entry (a, b) of the three matrices of (E, y). all.u has row a times D. */
+/* Computes entry (a, b) of ols, rest and projected. The caller has set all.u to row a of the factor times D. */
 static void
 fill_entry(Iv *iv, int64_t a, int64_t b)
 {
@@ -116,6 +116,7 @@ fill_entry(Iv *iv, int64_t a, int64_t b)
 										 iv->nz - iv->nw)));
 }
 
+/* Copies to *to the scales, sums of squares and least pivots of the rows of all from first on. */
 static void
 copy_scales(GrLdl *to, const GrLdl *all, int first)
 {
@@ -124,6 +125,7 @@ copy_scales(GrLdl *to, const GrLdl *all, int first)
 	memcpy(to->least_pivot, all->least_pivot + first, (size_t) to->n * sizeof(double));
 }
 
+/* Returns the number of terms first .. end - 1 that are not aliased. */
 static int
 count_pivots(const GrLdl *ldl, int first, int end)
 {
@@ -134,7 +136,10 @@ count_pivots(const GrLdl *ldl, int first, int end)
 	return n;
 }
 
-/* Computes and factorises the three matrices. Columns of E that are aliased for OLS are aliased in all of them. */
+/*
+ * Computes and factorises the matrices ols, rest and projected of (E, y); see Iv. Columns of E that are aliased in ols
+ * are aliased in all three.
+ */
 static bool
 factorise_blocks(Iv *iv, int64_t nrows, const GrHost *host, GrError *err)
 {

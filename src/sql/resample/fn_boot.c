@@ -312,7 +312,7 @@ acceleration_of(double squares, double cubes)
 	return cubes / (6 * squares * sqrt(squares));
 }
 
-/* Computes BCa's accelerations from the influence of rows or clusters. */
+/* Computes the acceleration of each term, for BCa intervals, from the influence of all rows or clusters. One pass. */
 static void
 find_acceleration(GrBoot *boot)
 {
