@@ -193,6 +193,7 @@ reduce_lanes(T (&g)[P], T *g_ones)
 	}
 }
 
+/* Loads 16 bytes, four float, from an aligned address into v. */
 static __device__ inline void
 load_16_bytes(float *v, const float *from)
 {
@@ -204,6 +205,7 @@ load_16_bytes(float *v, const float *from)
 	v[3] = four.w;
 }
 
+/* Loads 16 bytes, two double, from an aligned address into v. */
 static __device__ inline void
 load_16_bytes(double *v, const double *from)
 {

@@ -108,8 +108,8 @@ disconnect(Connection *c)
 }
 
 /*
- * What the transaction has on the device goes first, as long as there is a channel to say so. Who ends in the midst of
- * a wait has left a command under way, which what ends objects comes behind: it is told to stop.
+ * Exit callback. First ends the transaction's objects on the device, while there is a channel to do so. If the session
+ * ends in the midst of a wait, its command is still under way and would delay that: the command is canceled.
  */
 static void
 leave_at_exit(int code, Datum arg)
@@ -139,7 +139,7 @@ nap(void)
  * Services
  */
 
-/* Did whoever asked for it come to nothing? */
+/* True if the process that was to run the service has not begun in time. */
 static bool
 is_stillborn(const GrService *service)
 {
@@ -147,7 +147,7 @@ is_stillborn(const GrService *service)
 		gr_now_ms() - service->started >= START_TIMEOUT_MS;
 }
 
-/* The service for this device, or a place for one; NULL if there is none left. Under the lock */
+/* Returns the service of device gpu_id, else a free place for one, else NULL. The caller holds the lock. */
 static GrService *
 find_service(GrControl *control, int gpu_id)
 {
@@ -171,8 +171,8 @@ find_service(GrControl *control, int gpu_id)
 }
 
 /*
- * Is a service being started that may come to have the device with this number, as it is for the one with most free
- * memory? Under the lock
+ * True if a service is being started that may open device gpu_id, because it takes the device with the most free
+ * memory. The caller holds the lock.
  */
 static bool
 may_become(GrControl *control, int gpu_id)
@@ -189,7 +189,10 @@ may_become(GrControl *control, int gpu_id)
 	return false;
 }
 
-/* A device has one service: where it isn't known yet whether one is this device's, that is waited for, 0.3 s or so. */
+/*
+ * Waits, about 0.3 s, while a service is starting that may turn out to be that of device gpu_id, because a device must
+ * not get a second service.
+ */
 static void
 await_numbers(GrControl *control, int gpu_id)
 {
@@ -223,7 +226,7 @@ register_worker(const GrControl *control, const GrService *service)
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
-/* Who has left a service that never came has left its slot to nobody. With the lock */
+/* Frees the slots of clients that left a service which never started to run. The caller holds the lock. */
 static void
 free_slots(GrControl *control, const GrService *service)
 {
@@ -248,7 +251,7 @@ is_open(const GrService *service)
 	return state == GR_SERVICE_OPENING || state == GR_SERVICE_READY;
 }
 
-/* The service, started if need be; NULL if that can't be done. */
+/* Returns the service of a device, and starts it if none runs. Returns NULL with *reason if none can be started. */
 static GrService *
 get_service(GrControl *control, int gpu_id, const char **reason)
 {
@@ -286,7 +289,7 @@ get_service(GrControl *control, int gpu_id, const char **reason)
 	return NULL;
 }
 
-/* Takes a slot of the service's; false if there is none left, or the service has just ended. */
+/* Takes a client slot and connects it to service. Returns false if no slot is free or the service has just ended. */
 static bool
 take_slot(Connection *c, GrService *service)
 {
@@ -317,7 +320,7 @@ take_slot(Connection *c, GrService *service)
 	return slot != NULL;
 }
 
-/* Connects, and gets the bulk area. */
+/* Connects c to service and leases the bulk area. Returns false with *reason if either fails. */
 static bool
 connect_to(Connection *c, GrService *service, const char **reason)
 {
@@ -563,7 +566,10 @@ gr_list_services(GrServiceInfo *services, int max)
  * Areas
  */
 
-/* Waits for the service's answer; false if it gives none. */
+/*
+ * Waits until the service has answered the request for an area. Returns false if it does not answer in time, or has
+ * ended.
+ */
 static bool
 await_area(const Connection *c, const GrArea *area)
 {
@@ -579,7 +585,7 @@ await_area(const Connection *c, const GrArea *area)
 	return true;
 }
 
-/* A free area, waiting for one that has been returned; -1 if there is none. */
+/* Returns a free area of the client's slot, or -1. Waits while the service takes back an area that was returned. */
 static int
 find_area(const Connection *c)
 {
@@ -603,7 +609,7 @@ find_area(const Connection *c)
 	return -1;
 }
 
-/* An area that can't be had is the service's again, also after an ERROR. */
+/* Attaches the segment of an area. On an ERROR the area first goes back to the service. */
 static dsm_segment *
 attach_area(GrArea *area)
 {
@@ -622,7 +628,7 @@ attach_area(GrArea *area)
 	return segment;
 }
 
-/* In the session's own thread, as segments are the server's; in another there is none to be had. */
+/* lease() of GrRemoteClient. Returns -1 in other threads than the session's: they cannot use PostgreSQL's segments. */
 static int
 lease_area(GrRemoteClient *client, size_t nbytes)
 {

@@ -28,7 +28,7 @@ static pthread_mutex_t items_mutex = PTHREAD_MUTEX_INITIALIZER; /* of all but th
 static const GrBackend *kept_backend;
 static void (*release_bytes) (GrRemoteServer *server, size_t nbytes, const GrStay *stay);
 
-/* With the mutex; NULL: there is none */
+/* Returns the item with this id (0: a free place), or NULL. The caller holds the mutex. */
 static KeptItem *
 find_item(uint64 id)
 {
@@ -68,7 +68,7 @@ leave_item(KeptItem *item)
 	(void) pthread_mutex_unlock(&items_mutex);
 }
 
-/* Waits for the item's turn; false if the host asks to stop. */
+/* Locks the item for this thread's use. Returns false if host cancels the wait. */
 static bool
 await_turn(KeptItem *item, const GrHost *host)
 {
@@ -126,7 +126,7 @@ gr_kept_begin(const GrBackend *backend, GrSession *session,
 	return &store;
 }
 
-/* Does the session hold the item? */
+/* True if the session of slot is using item id and must not lose it. */
 static bool
 holds(const GrClientSlot *slot, uint64 id)
 {
@@ -136,7 +136,7 @@ holds(const GrClientSlot *slot, uint64 id)
 	return false;
 }
 
-/* Is the item in the list, or held? Under the lock */
+/* True if item id is in the list of kept rows, or a session holds it. The caller holds the lock. */
 static bool
 is_wanted(const GrControl *control, uint64 id)
 {
@@ -149,7 +149,7 @@ is_wanted(const GrControl *control, uint64 id)
 	return false;
 }
 
-/* Takes an item out; false if somebody uses it. */
+/* Moves an item out of the store to *taken. Returns false if a thread uses the item. */
 static bool
 take_out(KeptItem *item, KeptItem *taken)
 {
@@ -207,7 +207,7 @@ gr_kept_sweep(GrControl *control)
 	}
 }
 
-/* No thread is left. */
+/* Runs when no thread is left. */
 void
 gr_kept_end(void)
 {

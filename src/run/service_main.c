@@ -34,18 +34,18 @@
 
 #define TICK_MS 10				/* between two looks at threads that start or end */
 #define LONG_TICK_MS 1000
-#define POOL_MAX 256			/* segments that nobody has leased, or somebody */
+#define POOL_MAX 256			/* greatest number of segments, leased or not */
 #define SPARE_MS 10000			/* a segment that nobody has leased for so long goes */
 #define SEGMENT_NBYTES_MIN ((Size) 256 << 10)
 
-/* Memory to be leased: sizes are powers of two, so that it serves many. */
+/* Shared memory for leases. Sizes are powers of two, so that a returned segment suits many later requests. */
 typedef struct Segment
 {
 	dsm_segment *segment;		/* NULL: none */
 	Size		nbytes;
 	bool		leased;
 	bool		pinned;			/* by the device */
-	int64		returned;		/* as gr_now_ms() tells it */
+	int64		returned;		/* time by gr_now_ms() */
 } Segment;
 
 /* A client's thread, and what it works with */
@@ -75,11 +75,11 @@ static GrError lost_error;
 static int	nstand_ins;			/* see stand_in() */
 static const GrRemoteStore *store;	/* of kept rows, once the device is open */
 static bool idle;				/* the service ends because nobody has used it */
-static uint32 device_lost;		/* 1: a thread writes lost_error, 2: it is there */
+static uint32 device_lost;		/* 1: a thread is writing lost_error, 2: lost_error is complete */
 
 extern PGDLLEXPORT void gr_service_main(Datum arg);
 
-/* A thread may end it at any moment: see note_lost(). */
+/* True if the service is in state. A thread may end the state at any moment: see note_lost(). */
 static bool
 is_in(GrServiceState state)
 {
@@ -102,8 +102,8 @@ open_device(void *arg)
 }
 
 /*
- * Before the client has its error: its next statement, which may be there before the process looks, is to find that
- * this service takes nobody any more, and start another.
+ * Notes that the device is lost, and refuses new connections. Called by a client's thread before the client gets its
+ * error: the client's next statement may come before the process looks, and must start another service.
  */
 static void
 note_lost(GrRemoteServer *server, const GrError *err)
@@ -117,12 +117,12 @@ note_lost(GrRemoteServer *server, const GrError *err)
 		lost_error = *err;
 		__atomic_store_n(&device_lost, 2, __ATOMIC_RELEASE);
 	}
-	/* without the lock, which only the process can take: who has just got a slot is told as the others are */
+	/* without the lock, which only the process can take; turn_away() also tells clients that have just got a slot */
 	(void) __atomic_compare_exchange_n(&service->state, &ready, GR_SERVICE_ENDING, false, __ATOMIC_SEQ_CST,
 									   __ATOMIC_SEQ_CST);
 }
 
-/* Each client has a session of its own on the device: what it keeps there is nobody else's. */
+/* Thread of one client: opens a session on the device for this client alone, and serves the client until it leaves. */
 static void *
 attend(void *arg)
 {
@@ -144,7 +144,7 @@ attend(void *arg)
  * The pool
  */
 
-/* A segment, or NULL where there is no room for it: an error here must not end the service. */
+/* Creates a segment. Returns NULL without memory: errors are only logged, as they must not end the service. */
 static dsm_segment *
 create_segment(Size nbytes)
 {
@@ -168,7 +168,10 @@ create_segment(Size nbytes)
 	return segment;
 }
 
-/* Memory that can't be pinned is slower, no more. What is leased while the device is being opened waits until it is. */
+/*
+ * Pins a segment for the device. Ignores failures: memory that is not pinned is only slower. Does nothing while the
+ * device is being opened; finish_opening() then pins all segments.
+ */
 static void
 pin_segment(Segment *s)
 {
@@ -187,7 +190,7 @@ drop_segment(Segment *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* The number of a segment of at least nbytes, which is leased from now on; -1 if there is none to be had */
+/* Leases a segment of at least nbytes, new or from the pool. Returns its number in the pool, or -1 on failure. */
 static int
 lease_segment(Size nbytes)
 {
@@ -226,7 +229,7 @@ return_segment(int k)
 	pool[k].returned = gr_now_ms();
 }
 
-/* Lets segments go that nobody has wanted of late. */
+/* Frees segments that have not been leased for SPARE_MS. */
 static void
 trim_pool(int64 now)
 {
@@ -249,7 +252,7 @@ take_area(Attendant *a, int k)
 	a->server.area_nbytes[k] = 0;
 }
 
-/* Leases a segment for area k. A client that asks for an area that it has gets another in its place. */
+/* Leases a segment for area k, or refuses. If the client already has area k, the new segment replaces the old one. */
 static void
 give_area(Attendant *a, int k)
 {
@@ -269,7 +272,7 @@ give_area(Attendant *a, int k)
 	__atomic_store_n(&area->state, GR_AREA_GIVEN, __ATOMIC_SEQ_CST);
 }
 
-/* Answers what the client has asked of its areas. */
+/* Gives the client the areas that it has requested, takes back those it has returned, and wakes it. */
 static void
 look_after_areas(Attendant *a)
 {
@@ -307,7 +310,7 @@ start_attendant(Attendant *a)
 	gr_channel_abandon(&a->slot->channel, &err);
 }
 
-/* The client is gone, and its thread has ended: all that is left goes, too. */
+/* Frees the areas, the channel and the slot of a client that is gone and whose thread has ended. */
 static void
 clear_away(Attendant *a)
 {
@@ -343,7 +346,7 @@ welcome(Attendant *a, GrClientSlot *slot)
 		a->segments[k] = -1;
 }
 
-/* Looks after the client of a slot; true if there is more to be done soon. */
+/* Serves slot k: starts its client's thread, answers requests for areas, or clears away. True if it must soon rerun. */
 static bool
 look_after(int k)
 {
@@ -399,7 +402,7 @@ end_threads(void)
 	opener_started = false;
 }
 
-/* Nobody connects any more, and those who have are told why. */
+/* Ends the service for its clients: refuses new connections, and fails those of present clients with err. */
 static void
 turn_away(const GrError *err)
 {
@@ -411,7 +414,10 @@ turn_away(const GrError *err)
 	LWLockRelease(&control->lock);
 }
 
-/* From here on sessions free their slots themselves: no thread uses one any more. */
+/*
+ * Gives up the service's place in shared memory when no thread is left: frees the slots of clients that are gone, and
+ * removes the service's kept rows from the list. Sessions that still have a slot free it themselves from now on.
+ */
 static void
 leave_place(void)
 {
@@ -475,7 +481,10 @@ log_end(const GrError *err)
 			 n == 0 ? errdetail("It kept no rows.") : errdetail("These sets of kept rows are lost:%s.", sets)));
 }
 
-/* Whatever ends the service: no thread is left, its clients know, and another one may take its place. */
+/*
+ * Exit callback, for whatever reason the service ends: logs the reason, fails its clients, ends the threads, frees the
+ * device, and gives up the service's place.
+ */
 static void
 end_service(int code, Datum arg)
 {
@@ -503,7 +512,7 @@ end_service(int code, Datum arg)
 	leave_place();
 }
 
-/* The device is open, or can't be. */
+/* Called when the opener thread has ended: makes the service ready, or exits if the device could not be opened. */
 static void
 finish_opening(void)
 {
@@ -536,7 +545,7 @@ finish_opening(void)
 	__atomic_store_n(&service->state, GR_SERVICE_READY, __ATOMIC_RELEASE);
 }
 
-/* Has nobody wanted the device for so long that it may be closed? Then it is: nobody connects any more. */
+/* Refuses new connections and returns true if no client or kept rows have used the service for gpureg.service_idle. */
 static bool
 retire_if_idle(int64 now)
 {
@@ -562,7 +571,7 @@ retire_if_idle(int64 now)
 	return unused;
 }
 
-/* The CPU, or several sinks of it that stand in for several GPUs, as gpureg.debug_sinks is when the service begins. */
+/* begin() of a backend with nstand_ins sinks on the CPU, which stand in for several GPUs; see stand_in(). */
 static bool
 begin_stand_ins(GrSession *unused, const GrSinkOptions *options, GrSink **sink, GrError *err)
 {
@@ -572,6 +581,7 @@ begin_stand_ins(GrSession *unused, const GrSinkOptions *options, GrSink **sink, 
 	return gr_many_begin(&parts, options, sink, err);
 }
 
+/* Returns the CPU backend or, if gpureg.debug_sinks is set now, one with that number of sinks on the CPU. */
 static const GrBackend *
 stand_in(void)
 {
@@ -625,7 +635,7 @@ begin_service(int number)
 		proc_exit(1);
 }
 
-/* Looks after everything once; how long there is nothing to do, ms. */
+/* Does all work that is due, for clients and for the pool. Returns the time until it must be called again, in ms. */
 static long
 serve_once(void)
 {
@@ -648,7 +658,7 @@ serve_once(void)
 	return soon ? TICK_MS : LONG_TICK_MS;
 }
 
-/* What a process with a place among the server's must answer, lest others wait for it */
+/* Answers signals of the server for which other processes wait until every process has answered. */
 static void
 listen_to_server(void)
 {

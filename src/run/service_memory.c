@@ -26,14 +26,14 @@ static struct
 {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	uint64		limit;			/* bytes that the settings and the device allow, */
-	uint64		total;			/* and that may be given out: limit, or more where more was given out already */
+	uint64		limit;			/* bytes that the settings and the device allow */
+	uint64		total;			/* bytes that may be given out: limit, or more if more was given out already */
 	uint64		given;
 	uint64		staying;		/* bytes of given whose rows stay */
 	Owner		owners[OWNERS_MAX];
 }			admission = {.mutex = PTHREAD_MUTEX_INITIALIZER,.changed = PTHREAD_COND_INITIALIZER};
 
-/* The owner's place, or a free one if it has none; NULL if there is none left. With the mutex */
+/* Returns the entry of owner, else a free entry, else NULL. The caller holds the mutex. */
 static Owner *
 find_owner(uint32 owner)
 {
@@ -51,7 +51,7 @@ find_owner(uint32 owner)
 	return vacant;
 }
 
-/* Fails with GR_DEVICE_MEMORY. With the mutex */
+/* Fails with GR_DEVICE_MEMORY: nbytes are not free. The caller holds the mutex. */
 static bool
 fail_shortage(size_t nbytes, GrError *err)
 {
@@ -60,7 +60,7 @@ fail_shortage(size_t nbytes, GrError *err)
 	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the rows of all sessions");
 }
 
-/* Gives nbytes to rows that stay, if their owner's quota allows it. With the mutex */
+/* Counts nbytes for rows that stay, or fails if that exceeds their owner's quota. The caller holds the mutex. */
 static bool
 take_staying(size_t nbytes, const GrStay *stay, GrError *err)
 {
@@ -83,7 +83,7 @@ take_staying(size_t nbytes, const GrStay *stay, GrError *err)
 	return true;
 }
 
-/* With the mutex */
+/* Counts the memory wanted as given, or fails if it is not free or exceeds a quota. The caller holds the mutex. */
 static bool
 take_bytes(const GrAdmission *wanted, GrError *err)
 {
@@ -95,7 +95,7 @@ take_bytes(const GrAdmission *wanted, GrError *err)
 	return true;
 }
 
-/* True if nbytes are not free, but would be if all rows that do not stay were gone. With the mutex */
+/* True if nbytes are not free, but would be if all rows that do not stay were gone. The caller holds the mutex. */
 static bool
 may_come(size_t nbytes)
 {
@@ -103,7 +103,7 @@ may_come(size_t nbytes)
 		admission.total - admission.staying >= nbytes;
 }
 
-/* Sleeps until somebody gives memory back, or for some time. With the mutex */
+/* Sleeps until memory is given back, at most LOOK_NS. The caller holds the mutex, which is free during the sleep. */
 static void
 await_memory(void)
 {
@@ -116,7 +116,7 @@ await_memory(void)
 bool
 gr_memory_admit(GrRemoteServer *server, const GrAdmission *wanted, const GrHost *host, double *waited_s, GrError *err)
 {
-	/* a client that has memory already doesn't wait: others may wait for that, or it is all there is */
+	/* a client that has memory does not wait: other clients may be waiting for that memory */
 	double		wait_s = server->channel->admitted_nbytes == 0 ? wanted->wait_s : 0;
 	double		started = gr_now();
 	bool		canceled = false;

@@ -22,10 +22,11 @@ typedef struct GrSpool
 	off_t		end_offset;
 } GrSpool;
 
-/* Read nbytes of any temporary file, or raise an ERROR; go to its beginning. */
+/* gr_file_read() reads nbytes of a temporary file, and gr_file_rewind() goes to its beginning. Failures are ERRORs. */
 extern void gr_file_read(struct BufFile *file, void *into, Size nbytes);
 extern void gr_file_rewind(struct BufFile *file);
 
+/* Creates the temporary file of a spool that is all zeros, for rows of this shape. */
 extern void gr_spool_begin(GrSpool *spool, GrRowShape shape);
 
 /* Appends rows. */

@@ -276,7 +276,13 @@ typedef struct GrGlmStep
 	bool		lacks_digits;	/* rounding leaves fewer than eight digits of a coefficient */
 } GrGlmStep;
 
+/* Returns the bytes of workspace for gr_glm_step(). */
 extern size_t gr_glm_step_nbytes(int nfeatures);
+
+/*
+ * Computes a step from beta (nterms of (1, x), NaN for aliased terms). Adds the penalty l2 to sums. Returns false with
+ * err if the response cannot be fitted, numbers are out of range, or host cancels.
+ */
 extern bool gr_glm_step(GrGlmStep *step, const double *beta, double *sums, void *workspace, const GrHost *host,
 						GrError *err);
 

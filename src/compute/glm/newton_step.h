@@ -11,9 +11,10 @@
 #define GR_EXACT_TOL 1e-13
 
 /*
- * Solves the step from an EXACT or FAST pass into state->delta, and its squared decrement into state->decrement. Adds
- * the penalty to the sums. aliased: terms set on entry are left out; terms whose pivots are at most tolerance are
- * added. Returns false on an error.
+ * Solves the step from an EXACT or FAST pass into state->delta. Sets state->decrement to the squared length of the step
+ * in standard errors, or INFINITY while the dispersion is unknown. Adds the penalty to the sums.
+ * aliased: terms set on entry are left out; terms whose pivots are at most tolerance are added. Returns false on an
+ * error.
  */
 extern bool gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err);
 

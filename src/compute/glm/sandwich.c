@@ -469,9 +469,9 @@ degrees_factor(const GrGlmFit *fit, double above)
 
 /*
  * Checks that the squared scores x (y - mu) and the variances of a linear regression keep their digits in float8. Both
- * are estimated roughly, with equal residuals everywhere. The covariances are still the inverse. middle: packed
- * triangle of the squared scores, whose first skip rows are ignored. Variances that are zero but for rounding are
- * judged by variance.h. Fails with GR_OUT_OF_RANGE or GR_RESULT_OUT_OF_RANGE.
+ * are estimated roughly, as if all residuals were equal. fit->vcov must still hold the inverse of the Hessian. middle:
+ * packed triangle of the sums of squared scores, whose first skip rows are ignored. A variance that is zero but for
+ * rounding passes; variance.h judges it. Fails with GR_OUT_OF_RANGE or GR_RESULT_OUT_OF_RANGE.
  */
 static bool
 scores_in_range(const GrGlmFit *fit, const double *middle, int skip, GrError *err)

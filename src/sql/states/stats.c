@@ -137,7 +137,10 @@ raise_type(const char *what, bool list)
 			 errhint("Write it as in 1 or 'age'::text.")));
 }
 
-/* Returns the type of an argument declared "any", with domains resolved. list: only for the error message. */
+/*
+ * Returns the type of an argument declared "any", with domains resolved. what names the argument in the error message,
+ * and list is true if it has to be an array.
+ */
 static Oid
 type_of(FunctionCallInfo fcinfo, int argument, const char *what, bool list)
 {
