@@ -24,11 +24,11 @@ gr_wire_fits(const GrRemoteWire *wire, GrError *err)
 				wire->limit);
 }
 
-/* Copies n numbers to into; NULL: does nothing. */
+/* Copies n numbers from `from` to into. Does nothing if one of the two is NULL, as while arguments are only counted. */
 static inline void
 gr_wire_put(double *into, const double *from, int64_t n)
 {
-	if (into != NULL)
+	if (into != NULL && from != NULL)
 		memcpy(into, from, (size_t) n * sizeof(double));
 }
 
