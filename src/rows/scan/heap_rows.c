@@ -1,5 +1,5 @@
 /*
- * heap_rows.c: where in a heap's tuples attributes are.
+ * heap_rows.c: finds attributes inside the tuples of a heap.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ find_fixed(GrHeapColumns *columns)
 	columns->all_fixed = columns->n == 0 || columns->fixed[columns->n - 1] >= 0;
 }
 
-/* A segment ends before a column of variable length, and before one whose alignment its beginning doesn't tell. */
+/* A segment ends before a column of variable length, and before one with a larger alignment than its first column. */
 static void
 find_segments(GrHeapColumns *columns)
 {
@@ -74,7 +74,7 @@ find_segments(GrHeapColumns *columns)
 		segment->end = c;
 		if (c < columns->last && columns->column[c].nbytes < 0)
 		{
-			/* one of variable length is passed over, or wanted by nobody */
+			/* columns of variable length are skipped, and never wanted */
 			Assert(columns->wanted[k] != c + 1);
 			c++;
 		}
@@ -103,17 +103,17 @@ gr_heap_want(GrHeapColumns *columns, TupleDesc table, int n, const AttrNumber *w
 	find_segments(columns);
 }
 
-/* Where what follows a column of variable length begins, which itself begins at offset or, aligned, behind it */
+/* Returns the end of a column of variable length, which begins at offset, or after padding. */
 static inline uint32
 behind_variable(const GrHeapColumn *column, const char *data, uint32 offset)
 {
-	/* a byte that isn't padding begins a short varlena, which isn't aligned */
+	/* a byte other than 0 is no padding: it begins a short varlena, which isn't aligned */
 	if (column->nbytes != -1 || data[offset] == 0)
 		offset = TYPEALIGN(column->alignment, offset);
 	return offset + (column->nbytes == -1 ? VARSIZE_ANY(data + offset) : strlen(data + offset) + 1);
 }
 
-/* The same of a tuple without NULLs, segment by segment */
+/* Finds the wanted attributes in the data of a tuple without NULLs, segment by segment; see gr_heap_locate(). */
 static void
 locate_segments(const GrHeapColumns *columns, const char *data, int32 *at)
 {

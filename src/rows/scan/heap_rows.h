@@ -1,9 +1,9 @@
 /*
- * heap_rows.h: the tuples of a heap, a page at a time, and where in them attributes are.
+ * heap_rows.h: reads the tuples of a heap page by page, and finds attributes inside tuples.
  *
- * What the versions of PostgreSQL differ in is here, and what is known of its heap: a scan that reads by pages keeps
- * the numbers of a page's visible tuples, and the one that it gave last among them. Which tuples are visible, the table
- * access method has said by then.
+ * All that depends on the heap's internals and on their PostgreSQL version is here: a scan in page mode keeps the
+ * offset numbers of the page's visible tuples, and the index of the one that it returned last. The table access method
+ * has already decided which tuples are visible.
  */
 #ifndef GPUREG_HEAP_ROWS_H
 #define GPUREG_HEAP_ROWS_H
@@ -19,23 +19,23 @@
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 
-/* Does the scan give its tuples by pages of a heap? Asked once it has begun */
+/* True if scan, which has begun, reads a heap in page mode. */
 static inline bool
 gr_heap_by_pages(TableScanDesc scan)
 {
 	return scan->rs_rd->rd_tableam == GetHeapamTableAmRoutine() && (scan->rs_flags & SO_ALLOW_PAGEMODE) != 0;
 }
 
-/* The page of the tuple that the scan gave last: the tuples from that one on */
+/* The page of the tuple that a scan returned last, and its visible tuples from that one on */
 typedef struct GrHeapPage
 {
 	Page		page;
-	Buffer		buffer;			/* which the scan has pinned until it is asked for a tuple of the next page */
-	const OffsetNumber *offsets;
+	Buffer		buffer;			/* pinned by the scan until it is asked for a tuple of the next page */
+	const OffsetNumber *offsets;	/* [n] offset numbers of the tuples */
 	int			n;
 } GrHeapPage;
 
-/* The scan counts all of them as given. */
+/* Sets *page to the current page of scan, and marks all of the page's tuples as returned, also for statistics. */
 static inline void
 gr_heap_take_page(TableScanDesc scan, GrHeapPage *page)
 {
@@ -58,7 +58,7 @@ gr_heap_tuple(const GrHeapPage *page, int k)
 	return (HeapTupleHeader) PageGetItem(page->page, PageGetItemId(page->page, page->offsets[k]));
 }
 
-/* Tuples that are fetched before they are wanted: memory gives a line in about the time that these take */
+/* Prefetch distance in tuples: a cache line arrives from memory in about the time that these tuples take */
 #define GR_HEAP_AHEAD 32
 
 static inline void
@@ -73,7 +73,7 @@ gr_heap_fetch(const GrHeapPage *page, int k)
 	__builtin_prefetch(tuple + 64);
 }
 
-/* Makes a tuple of one on the page, for a slot. */
+/* Sets *tuple to tuple k of the page, without a copy, for a slot. */
 static inline void
 gr_heap_describe_tuple(const GrHeapPage *page, int k, Oid table, HeapTuple tuple)
 {
@@ -85,41 +85,42 @@ gr_heap_describe_tuple(const GrHeapPage *page, int k, Oid table, HeapTuple tuple
 	ItemPointerSet(&tuple->t_self, BufferGetBlockNumber(page->buffer), page->offsets[k]);
 }
 
-/* A table's column */
+/* Layout of a table's column */
 typedef struct GrHeapColumn
 {
-	int16		nbytes;			/* -1: a varlena; -2: a string in C */
+	int16		nbytes;			/* width; -1: a varlena; -2: a C string */
 	uint8		alignment;		/* in bytes */
 } GrHeapColumn;
 
-/* Columns of fixed width that lie one behind the other, and the one of variable length that follows, in any tuple */
+/* Adjacent columns of fixed width, whose distances are the same in every tuple without NULLs */
 typedef struct GrHeapSegment
 {
-	uint8		alignment;		/* of the first one, and no less than any other's */
-	int32		nbytes;			/* of all of them */
-	int			nwanted;
-	int			end;			/* the column behind them; of variable length, or else the next segment's first */
+	uint8		alignment;		/* alignment of the first column, the largest of the segment */
+	int32		nbytes;			/* width of the segment, with padding */
+	int			nwanted;		/* number of its columns that are wanted */
+	int			end;			/* next column: one of variable length, or the first of the next segment */
 } GrHeapSegment;
 
-/* What is wanted of tuples */
+/* The attributes that a scan reads from tuples, and where they are */
 typedef struct GrHeapColumns
 {
 	int			n;
-	const AttrNumber *wanted;	/* of attributes, ascending */
-	int32	   *fixed;			/* where they are in a tuple without NULLs; -1: behind what is of variable length */
-	bool		all_fixed;
-	AttrNumber	last;			/* the last of those wanted */
-	GrHeapColumn *column;		/* up to the last one wanted */
-	int			nsegments;		/* of tuples without NULLs */
+	const AttrNumber *wanted;	/* [n] attribute numbers, ascending */
+	int32	   *fixed;			/* [n] offsets in tuples without NULLs; -1: behind a column of variable length */
+	bool		all_fixed;		/* no element of fixed is -1 */
+	AttrNumber	last;			/* largest number in wanted; 0 if n is 0 */
+	GrHeapColumn *column;		/* [last] */
+	int			nsegments;		/* segments of a tuple without NULLs, up to column last */
 	GrHeapSegment *segments;
-	int32	   *within;			/* where the wanted ones are in their segments */
+	int32	   *within;			/* [n] offsets of the wanted attributes in their segments */
 } GrHeapColumns;
 
-/* In the current memory context; wanted stays the caller's */
+/* Describes n wanted attributes of table in *columns. Allocates in the current context; wanted stays the caller's. */
 extern void gr_heap_want(GrHeapColumns *columns, TupleDesc table, int n, const AttrNumber *wanted);
 
 /*
- * Where the wanted attributes are in a tuple, which has all of them: at[k] bytes from its data's beginning, -1: NULL
+ * Finds the wanted attributes in tuple, which must have at least columns->last attributes. at[k]: offset of attribute k
+ * from the tuple's data, in bytes; -1: NULL
  */
 extern void gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at);
 

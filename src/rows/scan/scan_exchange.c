@@ -1,5 +1,5 @@
 /*
- * scan_exchange.c: how the processes of a parallel plan exchange what their scans have of groups.
+ * scan_exchange.c: exchanges groups between the processes of a parallel plan.
  */
 #include "postgres.h"
 
@@ -156,7 +156,7 @@ gr_exchange_next_partition(GrExchange *exchange)
 {
 	uint32		p;
 
-	/* workers return their rows to the leader, which has enough to do */
+	/* the leader reads no partition unless it is alone: it is busy with the rows that workers return */
 	if (!IsParallelWorker() && exchange->njoined > 1)
 		return -1;
 	p = pg_atomic_fetch_add_u32(&exchange->next, 1);

@@ -1,5 +1,5 @@
 /*
- * scan_explain.c: what EXPLAIN says of a custom scan.
+ * scan_explain.c: shows the properties of a custom scan in EXPLAIN.
  */
 #include "postgres.h"
 
@@ -12,14 +12,13 @@
 
 #include GR_EXPLAIN_FORMAT_HEADER
 
-/* Records that this process wrote to files for groups that found no room */
 int64
 gr_scan_count_spilled(const GrScanState *s)
 {
 	return s->nspilled + (s->groups == NULL ? 0 : s->groups->nspilled);
 }
 
-/* Parallel workers that took part, and the seconds of the process that took the longest */
+/* Returns the number of parallel workers that took part. Sets *seconds to the longest time of a process. */
 static int
 count_workers(const PlanState *node, double *seconds)
 {
@@ -39,7 +38,7 @@ count_workers(const PlanState *node, double *seconds)
 	return n;
 }
 
-/* Bytes that the process with the most had for its groups; a worker's are the mean of its loops. */
+/* Largest memory of a process for its groups, in bytes. A worker counts with the mean over its loops. */
 static double
 most_memory(const GrScanState *s)
 {
@@ -56,7 +55,7 @@ most_memory(const GrScanState *s)
 	return nbytes;
 }
 
-/* Where the scan ran and how fast, over all processes and loops. The child's numbers are of the rows that are read. */
+/* Shows the device, rows and speed over all processes and loops. The child's instrumentation counts the rows read. */
 static void
 explain_run(GrScanState *s, ExplainState *es)
 {
@@ -80,7 +79,6 @@ explain_run(GrScanState *s, ExplainState *es)
 	ExplainPropertyInteger("Memory Usage", "kB", (int64) ceil(most_memory(s) / 1024), es);
 }
 
-/* How tuples are read, what came of that, and what of groups went through files */
 void
 gr_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {

@@ -1,5 +1,5 @@
 /*
- * scan_groups.c: the groups of a custom scan.
+ * scan_groups.c: keeps the groups of a custom scan in a hash table, and spills them to files.
  */
 #include "postgres.h"
 
@@ -15,8 +15,9 @@
 #define FIRST_BUCKETS 1024
 
 /*
- * More memory than this makes no good use of the processor's caches while rows come in any order: they are better
- * partitioned first. A million groups of 100 rows in 16 processes took 1.8 times as long with 2 GB each.
+ * Limit of a table's memory in an exchange. With rows in random order, a larger table misses the processor's caches, so
+ * that partitioning the rows first is faster. A million groups of 100 rows in 16 processes took 1.8 times as long with
+ * 2 GB per process.
  */
 #define EXCHANGING_NBYTES ((Size) 64 << 20)
 
@@ -55,7 +56,7 @@ gr_groups_exchange(GrGroups *groups, GrExchange *exchange, int process)
 		groups->nfile_bits = exchange->nbits;
 }
 
-/* What groups may take while rows come to them */
+/* Memory that groups may take now, in bytes */
 static Size
 memory_limit(const GrGroups *groups)
 {
@@ -66,7 +67,7 @@ memory_limit(const GrGroups *groups)
  * Keys
  */
 
-/* MurmurHash3's finalizer of 64 bits, of which the upper half is as good as the lower */
+/* Upper half of MurmurHash3's 64-bit finalizer, which mixes as well as the lower half */
 static inline uint32
 mix(uint64 key)
 {
@@ -117,7 +118,7 @@ same_keys(const GrGroups *groups, const GrGroup *group, const Datum *keys, uint3
  * Groups
  */
 
-/* The bucket of a group of this hash that is or could be put there. */
+/* Returns an empty bucket for a group with the given hash. */
 static uint32
 free_bucket(const GrGroups *groups, uint32 hash)
 {
@@ -144,7 +145,7 @@ enlarge(GrGroups *groups)
 	pfree(old);
 }
 
-/* Is there memory for one more? For one there always is. */
+/* True if there is memory for another group. The first group always gets memory. */
 static bool
 has_memory(const GrGroups *groups)
 {
@@ -216,7 +217,7 @@ write_key(BufFile *file, const GrGroupKey *key, Datum value)
 		BufFileWrite(file, &value, sizeof(Datum));
 		return;
 	}
-	/* what is in memory in a form of its own goes into the file as it would into a tuple */
+	/* flatten expanded objects, as for a tuple */
 	if (key->nbytes == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
 		value = datumCopy(value, false, key->nbytes);
 	nbytes = datumGetSize(value, false, key->nbytes);
@@ -224,7 +225,7 @@ write_key(BufFile *file, const GrGroupKey *key, Datum value)
 	BufFileWrite(file, DatumGetPointer(value), nbytes);
 }
 
-/* The bits of a hash that say which file its records go to: the first ones that they don't all share */
+/* Partition of a hash: the first bits of hash that the hashes of all records do not share */
 static int
 partition_of(const GrGroups *groups, uint32 hash)
 {
@@ -236,7 +237,7 @@ create_waiting(const GrGroups *groups, int partition)
 {
 	GrWaiting  *waiting = palloc0(sizeof(GrWaiting));
 
-	/* bits that are used up are followed by none: then all is one partition */
+	/* once the bits of the hash are used up, the same last bits are used again, and all goes to one partition */
 	waiting->nbits = Min(groups->nbits + groups->nfile_bits, 32 - GR_PARTITION_BITS);
 	waiting->partition = -1;
 	waiting->file = groups->exchanging ? gr_exchange_create_file(groups->exchange, groups->process, partition) :
@@ -289,7 +290,7 @@ gr_groups_forget(GrGroups *groups)
 	make_buckets(groups, FIRST_BUCKETS);
 }
 
-/* From now on files are this process's own. */
+/* Makes files that are created from now on this process's own. */
 static void
 end_exchanging(GrGroups *groups)
 {
@@ -318,7 +319,7 @@ gr_groups_hand_over(GrGroups *groups)
 	gr_exchange_arrive(groups->exchange);
 }
 
-/* Files that were filled wait from now on. */
+/* Moves the files that were filled from groups->spilled to groups->waiting. */
 static void
 end_spilling(GrGroups *groups)
 {
@@ -344,7 +345,7 @@ gr_groups_keep(GrGroups *groups)
 	groups->exchange = NULL;
 }
 
-/* The next file of this process's own */
+/* Removes the next file of this process's own from groups->waiting, rewound; NULL if there is none. */
 static GrWaiting *
 next_own(GrGroups *groups)
 {
@@ -357,7 +358,7 @@ next_own(GrGroups *groups)
 	return next;
 }
 
-/* The next partition of the exchange, none of whose files is open */
+/* Returns the next partition of the exchange, with no file open yet, or NULL if there is none. */
 static GrWaiting *
 next_partition(const GrGroups *groups)
 {
@@ -390,7 +391,7 @@ gr_groups_next_waiting(GrGroups *groups)
 	return next;
 }
 
-/* Opens the next file of a partition that has any records; false: there is none. */
+/* Opens the next file with records of waiting's partition. Returns false if there is no other. */
 static bool
 open_next(const GrGroups *groups, GrWaiting *waiting)
 {

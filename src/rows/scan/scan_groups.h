@@ -1,8 +1,8 @@
 /*
- * scan_groups.h: the groups of a custom scan: a hash table of their keys, each with the states of its aggregates, which
- * hold rows back until there are enough for the vector code. In bounded memory: once it is full, the rows of groups
- * that aren't there yet go to temporary files, by their hash, to be taken when the others are done with. In an exchange
- * among processes all groups go to files at the end, or when the table is full of groups that have many rows.
+ * scan_groups.h: the groups of a custom scan, as a hash table by key. Each group has the states of its aggregates,
+ * which hold rows back until there are enough for the vector code. Memory is bounded: once the table is full, rows of
+ * new groups go to temporary files, partitioned by hash, and are read when the groups in memory have been returned. In
+ * an exchange between processes all groups go to files at the end, or when the table is full of groups with many rows.
  */
 #ifndef GPUREG_SCAN_GROUPS_H
 #define GPUREG_SCAN_GROUPS_H
@@ -15,16 +15,16 @@
 #include "rows/scan/scan_exchange.h"
 #include "rows/scan/taker.h"
 
-/* What a group has for an aggregate */
+/* The state of an aggregate in a group */
 typedef struct GrGroupState
 {
 	struct GrState *state;		/* NULL: no complete row yet */
-	int64		nskipped;
+	int64		nskipped;		/* rows left out for a NULL */
 } GrGroupState;
 
 typedef struct GrGroup
 {
-	struct GrGroup *next;		/* in the order in which they were met */
+	struct GrGroup *next;		/* groups are listed in the order in which they were found */
 	uint32		hash;
 	uint32		nulls;			/* a bit for each key that is NULL */
 	Datum	   *keys;
@@ -35,25 +35,25 @@ typedef struct GrGroup
 
 typedef struct GrGroupKey
 {
-	int16		nbytes;			/* as a type's typlen is */
+	int16		nbytes;			/* the type's typlen */
 	bool		by_value;
-	bool		bitwise;		/* values are equal where their bits are */
+	bool		bitwise;		/* values are equal exactly if their bits are */
 	Oid			collation;
 	FmgrInfo   *equal;
 	FmgrInfo   *hash;
 } GrGroupKey;
 
-#define GR_PARTITION_BITS 5		/* files that records are split into at a time are a power of two */
+#define GR_PARTITION_BITS 5		/* log2 of the number of files that records are split into */
 
-/* Records that wait in a file, and how many bits of their hashes are the same in all of them */
+/* A file of records that wait to be read, or the files of a partition of an exchange */
 typedef struct GrWaiting
 {
 	struct GrWaiting *next;
 	BufFile    *file;			/* NULL: none is open */
-	int			nbits;
-	int64		nrecords;		/* in the file */
-	int			partition;		/* of an exchange, and whose file of it is open; or -1 */
-	int			process;
+	int			nbits;			/* leading bits that the hashes of all records share */
+	int64		nrecords;		/* records in the file that are not yet read */
+	int			partition;		/* partition of an exchange; -1: a file of this process's own */
+	int			process;		/* with a partition: the process that wrote the open file */
 } GrWaiting;
 
 typedef struct GrGroups
@@ -61,88 +61,98 @@ typedef struct GrGroups
 	int			nkeys;
 	GrGroupKey *keys;
 	int			naggregates;
-	Size		group_nbytes;	/* that a group is reckoned with */
-	Size		nbytes_max;
-	MemoryContext context;		/* of the groups */
-	MemoryContext files_context;
+	Size		group_nbytes;	/* assumed size of a group; 0: not estimated yet */
+	Size		nbytes_max;		/* memory that the groups may take */
+	MemoryContext context;		/* holds the groups */
+	MemoryContext files_context;	/* holds the files */
 	struct
 	{
 		uint32		hash;
 		GrGroup    *group;
 	}		   *buckets;
 	uint32		nbuckets;		/* a power of two */
-	int64		n;
+	int64		n;				/* groups in memory */
 	GrGroup    *first;
 	GrGroup   **last;
-	int64		nfound;			/* times that one of them was found */
-	int			nbits;			/* of hashes that are all the same now */
-	int			nfile_bits;		/* that tell which file a record goes to, after those */
-	GrWaiting **spilled;		/* files, some of them NULL, that are being filled; NULL: there are none */
+	int64		nfound;			/* number of times that a key's group was already in memory */
+	int			nbits;			/* leading bits that all hashes share now */
+	int			nfile_bits;		/* number of the bits after those, which select a record's file */
+	GrWaiting **spilled;		/* [2^nfile_bits] files being filled, some of them NULL; NULL: there are none */
 	bool		full;			/* there is no memory for another group */
 	GrExchange *exchange;		/* or NULL */
-	int			process;		/* in it */
-	bool		exchanging;		/* files that are being filled are the exchange's */
-	GrWaiting  *waiting;		/* files that were filled */
-	GrWaiting  *reading;		/* the one that is being read; or NULL */
+	int			process;		/* this process's number in the exchange; -1: it only reads */
+	bool		exchanging;		/* the files being filled are the exchange's */
+	GrWaiting  *waiting;		/* filled files that are not yet read */
+	GrWaiting  *reading;		/* the file or partition being read, or NULL */
 	int64		nspilled;		/* records that were written to files */
 } GrGroups;
 
-/* None, in the current memory context; keys stays the caller's. nbytes_max: what they may take */
+/*
+ * Creates an empty table of groups in the current memory context; keys stays the caller's. nbytes_max: memory that the
+ * groups may take
+ */
 extern GrGroups *gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max);
 
-/* They are exchanged with other processes. process: this one's number there; -1: it only reads */
+/* Connects groups to an exchange. process: this process's number in the exchange; -1: it only reads */
 extern void gr_groups_exchange(GrGroups *groups, GrExchange *exchange, int process);
 
-/* The hash of keys, as many as there are; nulls: as in GrGroup */
+/* Returns the hash of keys[groups->nkeys]. nulls: bit k is set if key k is NULL */
 extern uint32 gr_groups_hash(const GrGroups *groups, const Datum *keys, uint32 nulls);
 
-/* The group of these keys; NULL if there is none and no memory for one. May allocate in the current context */
+/*
+ * Finds the group of the keys, or adds it. Returns NULL if there is no memory for another group. Comparing keys may
+ * allocate in the current context.
+ */
 extern GrGroup *gr_groups_find(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls);
 
 /*
- * A record in a file: a group's keys, and then, for each aggregate in turn, what there is of it: nothing, a row, or
- * what a group has, which is rows or sums.
+ * A record in a file has a group's keys, and then one part per aggregate: nothing, one row, or all of a group's rows or
+ * its state. GrSpilled is the first byte of a part.
  */
 typedef enum GrSpilled
 {
 	GR_SPILLED_NOTHING,
-	GR_SPILLED_SKIPPED,			/* one row was left out */
-	GR_SPILLED_ROW,
-	GR_SPILLED_ROWS,			/* a GrSpilledGroup, and as many rows */
-	GR_SPILLED_STATE			/* a GrSpilledGroup, and a state of so many bytes */
+	GR_SPILLED_SKIPPED,			/* one row was left out for a NULL */
+	GR_SPILLED_ROW,				/* one row */
+	GR_SPILLED_ROWS,			/* a GrSpilledGroup and its n rows */
+	GR_SPILLED_STATE			/* a GrSpilledGroup and a state of n bytes */
 } GrSpilled;
 
+/* Head of a part with a group's rows or state */
 typedef struct GrSpilledGroup
 {
-	int64		nskipped;
-	int64		n;
+	int64		nskipped;		/* rows left out for a NULL */
+	int64		n;				/* number of rows, or size of the state in bytes */
 } GrSpilledGroup;
 
+/* Begins a record of the keys in the file of its partition. Returns the file, to which the caller writes the parts. */
 extern BufFile *gr_groups_spill(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls);
 
-/* row: of so many bytes; NULL: there is none */
+/* Writes the byte what and nbytes bytes from row, or only the byte if row is NULL. */
 extern void gr_spill_part(BufFile *file, GrSpilled what, const char *row, Size nbytes);
 
-/* Forgets all groups, which must be in files or done with. */
+/* Drops all groups from memory. They must have been returned or written to files. */
 extern void gr_groups_forget(GrGroups *groups);
 
-/* Hands all files to the other processes of the exchange, and waits for theirs. No group may be left. */
+/* Hands all files to the other processes of the exchange, and waits for theirs. No group may be in memory. */
 extern void gr_groups_hand_over(GrGroups *groups);
 
-/* No other process has taken part in the exchange, nor will any: from now on there is none. */
+/* Leaves the exchange, in which no other process takes part. Its files become this process's own. */
 extern void gr_groups_keep(GrGroups *groups);
 
-/* Lets go of all groups, and opens the next file of records that wait; NULL: there is none */
+/* Drops all groups from memory, and returns the next file or partition to be read, or NULL if there is none. */
 extern GrWaiting *gr_groups_next_waiting(GrGroups *groups);
 
-/* The keys of the next record; false: there is none. In the current memory context */
+/* Reads the keys of the next record into the current memory context. Returns false if there is no other record. */
 extern bool gr_read_keys(GrGroups *groups, GrWaiting *waiting, uint32 *hash, Datum *keys, uint32 *nulls);
+
+/* Reads the first byte of a part. */
 extern GrSpilled gr_read_part(BufFile *file);
 
-/* All of its records were read. */
+/* Closes and frees waiting, all of whose records were read. */
 extern void gr_waiting_end(GrGroups *groups, GrWaiting *waiting);
 
-/* Closes all files, before the memory goes; after an error the server does. */
+/* Closes all files. Called before their memory is freed; after an error the server closes them. */
 extern void gr_groups_close(GrGroups *groups);
 
 #endif							/* GPUREG_SCAN_GROUPS_H */

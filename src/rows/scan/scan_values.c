@@ -1,5 +1,5 @@
 /*
- * scan_values.c: from a table's tuple to a row of numbers.
+ * scan_values.c: recognizes columns of numbers, and comparisons of columns with constants.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
  * Casts
  */
 
-/* True if a function casts a number to float8. That of a numeric may fail; see gr_taker_take(). */
+/* True if function casts a number to float8. The cast of a numeric may fail; see skip_row() in taker.c. */
 static bool
 is_number_cast(Oid function)
 {
@@ -25,7 +25,7 @@ is_number_cast(Oid function)
 		function == F_FLOAT8_INT8 || function == F_FLOAT8_NUMERIC;
 }
 
-/* What is below a relabelling that leaves values as they are, a domain's over its type among them */
+/* Removes relabellings within one base type, such as from a domain to its type, which leave values unchanged. */
 static Expr *
 without_label(Expr *expr)
 {
@@ -35,7 +35,7 @@ without_label(Expr *expr)
 	return expr;
 }
 
-/* The argument of an array's cast from float4 to float8, element by element, or NULL */
+/* Returns the argument of a cast from float4[] to float8[], or NULL if expr is not such a cast. */
 static Expr *
 array_cast_argument(const Expr *expr)
 {
@@ -97,7 +97,7 @@ number_kind(Oid type, GrNumberKind *kind)
 	}
 }
 
-/* The table's column that it is, of the type that it says; NULL if it is none */
+/* Returns the column of table that expr is, or NULL if expr is no column or has another type than the column. */
 static Form_pg_attribute
 column_of(const Expr *expr, TupleDesc table)
 {
@@ -122,7 +122,7 @@ gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind)
  * Comparisons
  */
 
-/* Operators of two types in a row: less, less or equal, equal, not equal, greater or equal, greater */
+/* Comparison operators of a pair of types: less, less or equal, equal, not equal, greater or equal, greater */
 typedef struct Operators
 {
 	Oid			function[6];
@@ -149,7 +149,7 @@ static const Operators operators[] = {
 	true}
 };
 
-/* What the operators take, in their order */
+/* Results of a comparison for which each operator is true, in the order of Operators.function */
 static const struct
 {
 	bool		below;
@@ -158,7 +158,7 @@ static const struct
 }			outcomes[6] = {{true, false, false}, {true, true, false}, {false, true, false}, {true, false, true},
 {false, true, true}, {false, false, true}};
 
-/* Sets what it takes; false if it isn't one of the operators. */
+/* Sets the results that pass in *comparison. commuted: the constant is on the left. False if function is unknown. */
 static bool
 find_operator(Oid function, bool commuted, GrComparison *comparison)
 {
@@ -184,7 +184,7 @@ is_constant(const Expr *expr)
 	return IsA(expr, Const) || (IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN);
 }
 
-/* How values of a type are compared with one another */
+/* Sets *kind to the number type as which values of type are compared. False if they aren't compared as numbers. */
 static bool
 compared_kind(Oid type, GrNumberKind *kind)
 {

@@ -1,6 +1,6 @@
 /*
- * scan_values.h: from a table's tuple to a row of numbers, and whether it is wanted at all, as far as that can be told
- * without the executor's expressions.
+ * scan_values.h: reads numbers from a table's tuple and compares columns with constants, both without the executor's
+ * expressions.
  */
 #ifndef GPUREG_SCAN_VALUES_H
 #define GPUREG_SCAN_VALUES_H
@@ -11,26 +11,27 @@
 #include "nodes/primnodes.h"
 
 /*
- * An expression without the casts to float8 that reading its value as a number does all the same. *type: of what is
- * left, domains looked through
+ * Returns expr without the casts to float8, which gr_convert_value() does itself. *type: base type of the returned
+ * expression
  */
 extern Expr *gr_without_cast(Expr *expr, Oid *type);
 
-/* A number as it stands in a tuple */
+/* Type of a number in a tuple */
 typedef enum GrNumberKind
 {
 	GR_FLOAT8,
 	GR_FLOAT4,
 	GR_INT8,
-	GR_INT8_EXACT,				/* one that float8 must not round; who reads it checks that */
+	GR_INT8_EXACT,				/* a bigint that float8 must not round; the reader of the number checks that */
 	GR_INT4,
 	GR_INT2,
 	GR_BOOL
 } GrNumberKind;
 
-/* Is it a column of fixed width that is read as a number? table: its columns; *kind: how */
+/* True if expr is a column of table with one of GrNumberKind's types, in *kind (GR_INT8 for any bigint). */
 extern bool gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind);
 
+/* Returns the number at address at as a float8. */
 static inline double
 gr_read_number(GrNumberKind kind, const char *at)
 {
@@ -52,33 +53,33 @@ gr_read_number(GrNumberKind kind, const char *at)
 	}
 }
 
-/* column OP constant, both numbers or both dates */
+/* A comparison of a column with a constant: both numbers, or both dates or timestamps */
 typedef struct GrComparison
 {
 	AttrNumber	attribute;
-	int			wanted;			/* the attribute's number among those wanted; whoever makes the list sets it */
+	int			wanted;			/* the attribute's index in GrHeapColumns.wanted; set by want_columns() */
 	GrNumberKind kind;
-	bool		integers;		/* on both sides */
-	bool		below;			/* what it takes: less, equal, greater */
-	bool		equal;
-	bool		above;
-	bool		nothing;		/* the constant is NULL */
-	Expr	   *constant;		/* a Const, or a parameter of the statement's */
-	Oid			constant_type;
-	int64		integer;		/* its value */
-	double		number;
+	bool		integers;		/* both sides are integers, dates or timestamps */
+	bool		below;			/* passes values less than the constant */
+	bool		equal;			/* passes values equal to the constant */
+	bool		above;			/* passes values greater than the constant */
+	bool		nothing;		/* the constant is NULL: no value passes */
+	Expr	   *constant;		/* a Const, or a parameter of the statement */
+	Oid			constant_type;	/* base type of the constant */
+	int64		integer;		/* value of the constant if integers is true */
+	double		number;			/* value of the constant if integers is false */
 } GrComparison;
 
-/* The clause as a comparison; false if it is none that can be decided here. */
+/* Fills *comparison from clause. Returns false if clause is not a comparison that this code can decide. */
 extern bool gr_is_comparison(const Expr *clause, TupleDesc table, GrComparison *comparison);
 
-/* Sets the constant's value, of its type. */
+/* Sets the constant's value, a Datum of type constant_type. */
 extern void gr_set_constant(GrComparison *comparison, Datum value, bool isnull);
 
-/* A comparison where one side is NaN: as PostgreSQL has it, above all other numbers, and equal to a NaN */
+/* True if value passes a comparison in which either side is NaN. PostgreSQL orders NaN above all other numbers. */
 extern bool gr_passes_nan(const GrComparison *comparison, double value);
 
-/* Does a value pass? Without a branch but for NaN: which rows pass nobody can foretell. */
+/* True if value passes. Branches only for NaN, because which rows pass cannot be predicted. */
 static inline bool
 gr_passes_float(const GrComparison *comparison, double value)
 {
@@ -91,6 +92,7 @@ gr_passes_float(const GrComparison *comparison, double value)
 	return (below & comparison->below) | (above & comparison->above) | (equal & comparison->equal);
 }
 
+/* True if the number at address at passes. */
 static inline bool
 gr_passes(const GrComparison *comparison, const char *at)
 {
