@@ -150,6 +150,16 @@ MemoryContextDelete(MemoryContext context)
 	delete_context(number_of(context));
 }
 
+/* Frees what was allocated in a context, which stays. */
+void
+MemoryContextReset(MemoryContext context)
+{
+	int			k = number_of(context);
+
+	delete_context(k);
+	contexts[k].deleted = false;
+}
+
 void
 MemoryContextSetParent(MemoryContext context, MemoryContext new_parent)
 {

@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -19,6 +20,18 @@
 #undef snprintf
 #undef sprintf
 #undef qsort
+
+/* Compares two values bit by bit: those of a variable length with their lengths. */
+bool
+datumIsEqual(Datum value1, Datum value2, bool typByVal, int typLen)
+{
+	if (typByVal)
+		return value1 == value2;
+	if (typLen == -1)
+		return VARSIZE_ANY(DatumGetPointer(value1)) == VARSIZE_ANY(DatumGetPointer(value2)) &&
+			memcmp(DatumGetPointer(value1), DatumGetPointer(value2), VARSIZE_ANY(DatumGetPointer(value1))) == 0;
+	return memcmp(DatumGetPointer(value1), DatumGetPointer(value2), typLen) == 0;
+}
 
 /*
  * Texts

@@ -16,6 +16,7 @@
 #include "run/args.h"
 #include "sql/enet/enet.h"
 #include "sql/model/arrays.h"
+#include "sql/model/fit_arguments.h"
 
 #define FUNCTION(name) PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 
@@ -80,7 +81,9 @@ read_clusters(PG_FUNCTION_ARGS)
 {
 	GrRoles		roles = {0};
 
-	gr_clusters_argument(fcinfo, 0, &roles);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	gr_read_clusters(PG_GETARG_DATUM(0), &roles);
 	must(roles.nclusters >= 0 && roles.nclusters <= GR_CLUSTERS_MAX);
 	for (int k = 0; k < roles.nclusters; k++)
 		must(strlen(roles.clusters[k]) < 100000);

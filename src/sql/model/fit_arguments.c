@@ -72,9 +72,8 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 	roles->intercept = intercept;
 }
 
-/* Reads cluster columns from a text[]. Raises an ERROR unless it names one or two different columns. */
-static void
-read_clusters(Datum value, GrRoles *roles)
+void
+gr_read_clusters(Datum value, GrRoles *roles)
 {
 	ArrayType  *array = DatumGetArrayTypeP(value);
 	Datum	   *items;
@@ -147,7 +146,7 @@ gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions 
 	options->vcov = PG_ARGISNULL(vcov) ? GR_VCOV_IID : vcov_named(text_to_cstring(PG_GETARG_TEXT_PP(vcov)));
 	roles->nclusters = 0;
 	if (clusters < PG_NARGS() && !PG_ARGISNULL(clusters))
-		read_clusters(PG_GETARG_DATUM(clusters), roles);
+		gr_read_clusters(PG_GETARG_DATUM(clusters), roles);
 	options->ncluster_columns = roles->nclusters;
 	roles->cluster_keys = options->vcov != GR_VCOV_CR2;
 	if (gr_vcov_is_clustered(options->vcov) && roles->nclusters == 0)

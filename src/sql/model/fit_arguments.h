@@ -73,4 +73,7 @@ gr_check_tol(double tol)
 /* Default options of a GLM fit: logistic, with an intercept, by Newton's method. */
 extern GrGlmOptions gr_glm_defaults(int nfeatures);
 
+/* Reads cluster columns from a text[]. Raises an ERROR unless it names one or two different columns. */
+extern void gr_read_clusters(Datum value, GrRoles *roles);
+
 #endif							/* GPUREG_FIT_ARGUMENTS_H */
