@@ -1,6 +1,6 @@
 /*
- * scan_begin.c: the custom scan, beginning: what its aggregates, its WHERE clause and its groups want of a tuple, and
- * how that is got.
+ * scan_begin.c: begins the custom scan: finds the columns that its aggregates, WHERE clause and groups need, and how
+ * each is read.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 #include "rows/scan/scan_state.h"
 #include "run/args.h"
 
-/* ERROR unless the aggregate's owner may call what it is made of, as the executor's own node would find. */
+/* Raises an error unless the aggregate's owner may execute its transition function, as the executor's node does. */
 static void
 check_privileges(const Aggref *aggregate)
 {
@@ -38,7 +38,7 @@ check_privileges(const Aggref *aggregate)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(transition));
 }
 
-/* Are all sources columns of numbers? Then their kinds, in the order of a row */
+/* Sets a->direct if all sources are columns of numbers, with their kinds and attributes in the order of the sources. */
 static void
 find_direct(GrScanAggregate *a, TupleDesc table)
 {
@@ -97,7 +97,7 @@ begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool exp
  * Groups
  */
 
-/* Are two values of a type equal where all of their bits are? */
+/* True if the equality function equal compares all bits of two values. */
 static bool
 is_bitwise(Oid equal)
 {
@@ -127,7 +127,7 @@ begin_key(GrScanState *s, int k, Expr *expr, Oid equal, FmgrInfo *hash)
 		key->attribute = var->varattno;
 }
 
-/* The keys among what the node returns, and its operators, in the same order */
+/* Begins the keys, which are the targets other than aggregates. operators: equality operators in the same order */
 static void
 begin_keys(GrScanState *s, List *targets, List *operators)
 {
@@ -175,7 +175,7 @@ gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute)
 	return (int) (found - columns->wanted);
 }
 
-/* Which attributes are wanted of a tuple as they lie there */
+/* Collects the attributes that comparisons, direct keys and direct aggregates read from tuples. */
 static void
 want_columns(GrScanState *s)
 {
@@ -208,7 +208,7 @@ want_columns(GrScanState *s)
 			s->keys[k].wanted = gr_find_wanted(&s->columns, s->keys[k].attribute);
 }
 
-/* Turns the order of the sources, those with a role first, into that of a row, where they are last. */
+/* Fills a's arrays in the order of a row: the nroles sources with a role, which are the first sources, come last. */
 static void
 order_as_row(GrScanState *s, GrScanAggregate *a, int nroles)
 {
@@ -260,7 +260,7 @@ gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a)
 	MemoryContextSwitchTo(old);
 }
 
-/* The comparisons in the WHERE clause */
+/* Collects the comparisons in the WHERE clause. */
 static void
 begin_where(GrScanState *s)
 {

@@ -1,8 +1,8 @@
 /*
- * scan_grouped.c: the custom scan with groups: where their rows go, and which groups are to be returned.
+ * scan_grouped.c: distributes the rows of a custom scan to groups, and finds the groups to be returned.
  *
- * A process alone returns its groups from memory, and then those of one file after another. In an exchange it puts all
- * that it has into files first, and returns what comes out of the partitions that are its own.
+ * Without an exchange, a process returns its groups from memory, and then those of one file after another. In an
+ * exchange, a process first writes all its groups to files, and then returns the groups of the partitions it reads.
  */
 #include "postgres.h"
 
@@ -15,12 +15,11 @@
 #include "run/spool.h"
 
 /*
- * A table that is full is emptied where its groups have so many rows on the average, as those of a table that is about
- * in their order come to have.
+ * In an exchange, a full hash table is emptied into files if its groups have this many rows on average, as they have if
+ * the scanned table is roughly in the order of the keys.
  */
 #define ROWS_WORTH_A_STATE 32
 
-/* Memory for the groups is what a hash table may take; a group is reckoned with the rows that it holds back. */
 pg_noinline void
 gr_scan_begin_groups(GrScanState *s)
 {
@@ -40,7 +39,7 @@ reckon_group(GrScanState *s)
 	{
 		const GrTaker *taker = s->aggregates[i].taker;
 
-		/* a state, with the rows that wait in it */
+		/* the size includes the most rows that a state can hold back */
 		if (taker != NULL && taker->state != NULL)
 			s->groups->group_nbytes += VARSIZE(taker->state) + GR_TAKER_WAITING_MAX * taker->row_nbytes;
 	}
@@ -91,7 +90,10 @@ gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_be
  * To files
  */
 
-/* What a group has for an aggregate: rows as they are where there are no sums yet and they take less */
+/*
+ * Writes a group's part for one aggregate. Rows are written as they are if none was summed yet and they are smaller
+ * than a state.
+ */
 static void
 write_part(BufFile *file, const GrTaker *taker, const GrGroupState *of_group)
 {
@@ -118,7 +120,7 @@ write_part(BufFile *file, const GrTaker *taker, const GrGroupState *of_group)
 	BufFileWrite(file, state, head.n);
 }
 
-/* All groups go to files. */
+/* Writes all groups to files, and drops them from memory. */
 static void
 write_groups(GrScanState *s)
 {
@@ -153,7 +155,7 @@ gr_scan_make_room(GrScanState *s, uint32 hash, uint32 nulls, BufFile **file)
  * From files
  */
 
-/* n rows of an aggregate from one file into the group, or, where there is no memory for it, into another file */
+/* Reads n rows of aggregate i from `from` into group, or copies them to `to` if group is NULL. */
 static void
 take_rows(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, int64 n)
 {
@@ -175,7 +177,7 @@ take_rows(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, int
 	}
 }
 
-/* The same of a state, of so many bytes */
+/* Merges a state of aggregate i (nbytes long) from `from` into group, or copies it to `to` if group is NULL. */
 static void
 take_state(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, int64 nbytes)
 {
@@ -200,7 +202,7 @@ take_state(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, in
 	MemoryContextSwitchTo(old);
 }
 
-/* What a record has for an aggregate. */
+/* Reads a record's part for aggregate i from `from` into group, or copies it to `to` if group is NULL. */
 static void
 take_part(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
 {
@@ -208,7 +210,7 @@ take_part(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
 	bool		of_group = what == GR_SPILLED_ROWS || what == GR_SPILLED_STATE;
 	GrSpilledGroup head = {0};
 
-	/* the process that wrote it may have met rows where this one has met none */
+	/* the record may come from another process, and this process may have no row of its own */
 	if (what != GR_SPILLED_NOTHING && s->aggregates[i].taker == NULL)
 		gr_scan_start_aggregate(s, &s->aggregates[i]);
 	if (of_group)

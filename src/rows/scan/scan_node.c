@@ -1,11 +1,10 @@
 /*
- * scan_node.c: the custom scan, running.
+ * scan_node.c: runs the custom scan.
  *
- * A tuple is read in one of three ways. Where all that is wanted of it are numbers of fixed width, they are copied from
- * where they lie in the page. Where the WHERE clause has more than comparisons of such columns with constants, or an
- * aggregate wants more than such columns, the tuple goes into the child's slot, and the executor's expressions are
- * evaluated over that. Tables that are no heap give slots at once. In each way the rows' numbers come, block by block,
- * to the aggregates' takers.
+ * A tuple is read in one of three ways. If only numbers of fixed width are needed, they are copied from the page. If
+ * the WHERE clause has more than comparisons of such columns with constants, or an aggregate needs more than such
+ * columns, the tuple is put into the child's slot, and the executor's expressions are evaluated over the slot. Tables
+ * that aren't heaps return slots only. In each way the rows' numbers are collected in blocks by the aggregates' takers.
  */
 #include "postgres.h"
 
@@ -24,19 +23,19 @@
 #include "rows/state/state.h"
 #include "run/compat.h"
 
-/* More groups than these are split into as many partitions as can be. */
+/* Number of groups above which an exchange has as many partitions as possible */
 #define MANY_GROUPS 100000
 
 /*
  * Rows
  */
 
-/* ERROR if float8 would round one of the row's bigints. */
+/* Raises an error if float8 would round one of the row's bigints. data, at: as in read_row() */
 static pg_noinline void
 check_bigints(const GrScanAggregate *a, const char *data, const int32 *at)
 {
 	const GrTaker *taker = a->taker;
-	/* a producer's are named once it knows the ring's shape */
+	/* the columns of a producer have names once it knows the ring's shape */
 	const GrColumns *columns = taker->producer != NULL ? gr_producer_columns(taker->producer) : taker->columns;
 	int			n = a->nsources;
 
@@ -45,7 +44,7 @@ check_bigints(const GrScanAggregate *a, const char *data, const int32 *at)
 			(void) gr_bigint_number(*(const int64 *) (data + at[k]), columns->column[(k + a->nroles) % n].name);
 }
 
-/* Numbers from where they are as the next row of a taker that has room */
+/* Appends the numbers at data + at[k] as a row to the aggregate's taker, which must have room. Skips weights of 0. */
 static inline void
 read_row(GrScanAggregate *a, const char *data, const int32 *at)
 {
@@ -81,7 +80,7 @@ read_row(GrScanAggregate *a, const char *data, const int32 *at)
 		gr_taker_count_row(taker);
 }
 
-/* A row of an aggregate whose numbers are in a tuple; at: where, NULL: at their fixed places */
+/* Appends a row of a direct aggregate from a tuple's data. at: offsets of the wanted attributes; NULL: fixed ones */
 static inline void
 take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *at)
 {
@@ -104,7 +103,7 @@ take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *a
 	read_row(a, data, a->row_at);
 }
 
-/* A row of an aggregate, by the executor's expressions over the child's slot */
+/* Appends a row of an aggregate, evaluating the executor's expressions over the child's slot. */
 static void
 take_values(GrScanState *s, GrScanAggregate *a)
 {
@@ -115,7 +114,7 @@ take_values(GrScanState *s, GrScanAggregate *a)
 	gr_taker_take(a->taker, a->values, a->isnull);
 }
 
-/* A row of an aggregate; false if its FILTER doesn't let it through. data: the tuple's, NULL: there is only the slot */
+/* Gives a row to an aggregate. False if its FILTER rejects the row. data: the tuple's, or NULL to read the slot */
 static inline bool
 take_of_aggregate(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *at)
 {
@@ -134,7 +133,7 @@ take_of_aggregate(GrScanState *s, GrScanAggregate *a, const char *data, const in
  * Groups
  */
 
-/* A key in a tuple as a Datum */
+/* Reads a key at address at as a Datum. */
 static inline Datum
 read_key(const GrScanKey *key, const char *at)
 {
@@ -151,7 +150,7 @@ read_key(const GrScanKey *key, const char *at)
 	}
 }
 
-/* The same bits for the same value: what is beyond a type's width depends on which function has made the Datum. */
+/* Normalizes the bits of value beyond the type's width, which depend on the function that made the Datum. */
 static inline Datum
 without_more_bits(Datum value, int16 nbytes)
 {
@@ -168,7 +167,7 @@ without_more_bits(Datum value, int16 nbytes)
 	}
 }
 
-/* Sets the row's keys; returns which are NULL. */
+/* Sets s->key_values to the row's keys. Returns a bit mask of the keys that are NULL. */
 static uint32
 find_keys(GrScanState *s, const char *data, const int32 *at)
 {
@@ -228,7 +227,7 @@ take_grouped(GrScanState *s, const char *data, const int32 *at)
  * Tuples
  */
 
-/* A row that the WHERE clause has let through. data: of the tuple, NULL: there is only the slot */
+/* Gives a row that passed the WHERE clause to all aggregates. data: the tuple's, or NULL to read the slot */
 static inline void
 take_row(GrScanState *s, const char *data, const int32 *at)
 {
@@ -242,7 +241,7 @@ take_row(GrScanState *s, const char *data, const int32 *at)
 		(void) take_of_aggregate(s, &s->aggregates[i], data, at);
 }
 
-/* The tuple in the child's slot */
+/* Filters the tuple in the child's slot and gives it to all aggregates. */
 static void
 take_slot(GrScanState *s)
 {
@@ -269,7 +268,7 @@ passes_comparisons(const GrScanState *s, const char *data, const int32 *at)
 	return true;
 }
 
-/* Puts a tuple of a page into the child's slot. */
+/* Puts tuple k of a page into the child's slot. */
 static void
 fill_slot(GrScanState *s, const GrHeapPage *page, int k)
 {
@@ -285,7 +284,7 @@ take_tuple(GrScanState *s, const GrHeapPage *page, int k)
 	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
 	const int32 *at = NULL;
 
-	/* columns that were added later */
+	/* the tuple is older than some of the columns, whose values only a slot supplies */
 	if (unlikely(HeapTupleHeaderGetNatts(tuple) < s->columns.last))
 	{
 		fill_slot(s, page, k);
@@ -316,7 +315,7 @@ take_tuple(GrScanState *s, const GrHeapPage *page, int k)
 	take_row(s, data, at);
 }
 
-/* Is there one aggregate alone, over float8 at fixed offsets, and nothing that wants more than comparisons? */
+/* True if the scan has one aggregate, over float8 at fixed offsets, no groups, and only comparisons in WHERE. */
 static inline bool
 is_simple(const GrScanState *s)
 {
@@ -326,7 +325,7 @@ is_simple(const GrScanState *s)
 		a->taker != NULL && a->all_float8 && !a->taker->shape.single && !a->taker->columns->weight;
 }
 
-/* Numbers side by side, two at a time */
+/* Copies n adjacent float8, two at a time. Returns the end of the copy. */
 static inline double *
 copy_span(double *to, const char *from, int n)
 {
@@ -338,9 +337,9 @@ copy_span(double *to, const char *from, int n)
 }
 
 /*
- * The same as take_tuple() for each tuple where is_simple(). What doesn't pass the WHERE clause is written over. n: its
- * comparisons, a constant where it is 0 or 1. Rows are counted here until the taker must know of them: it lies in
- * memory that rows might be written to, for all that a compiler can tell, and so do the comparisons.
+ * Does what take_tuple() does for each tuple of a page, if is_simple(). The next row overwrites one that fails the
+ * WHERE clause. n: number of comparisons, a compile-time constant if it is 0 or 1. The taker's members and the first
+ * comparison are copied to local variables: a compiler must assume that writing a row changes the originals.
  */
 static pg_attribute_always_inline void
 take_simple_page(GrScanState *s, const GrHeapPage *page, int n)
@@ -425,7 +424,7 @@ take_page(GrScanState *s, const GrHeapPage *page)
 	}
 }
 
-/* The child's scan, which is begun if it isn't shared among workers */
+/* Returns the child's scan. Begins it unless that was done, as it is for a scan shared among workers. */
 static TableScanDesc
 begin_child_scan(SeqScanState *child)
 {
@@ -463,7 +462,7 @@ scan_table(GrScanState *s)
 	ExecClearTuple(slot);
 }
 
-/* The constants that columns are compared with, as they are in this scan */
+/* Evaluates the constants that columns are compared with, for this scan. */
 static void
 set_constants(GrScanState *s)
 {
@@ -476,7 +475,7 @@ set_constants(GrScanState *s)
 	}
 }
 
-/* Scans the table. */
+/* Scans the table once, with the child's instrumentation and changed parameters. */
 static void
 run_scan(GrScanState *s)
 {
@@ -494,7 +493,7 @@ run_scan(GrScanState *s)
 	InstrCountFiltered1(child, s->nremoved);
 }
 
-/* The partial states without groups, in the node's slot */
+/* Stores the partial states of a scan without groups in the node's slot. */
 static void
 emit_states(GrScanState *s)
 {
@@ -511,7 +510,7 @@ emit_states(GrScanState *s)
 	ExecStoreVirtualTuple(slot);
 }
 
-/* The next group, in the node's slot; false if there is none. */
+/* Stores the keys and partial states of the next group in the node's slot. Returns false if no group is left. */
 static bool
 emit_group(GrScanState *s)
 {
@@ -557,8 +556,8 @@ emit_group(GrScanState *s)
 }
 
 /*
- * For EXPLAIN: all groups are there, as far as they aren't in files. What a worker notes comes to the leader as a
- * number that the server keeps for nodes of other kinds, and adds up over the loops.
+ * Records the memory of the groups for EXPLAIN, when the table was read. A worker reports its number to the leader in
+ * nfiltered2, which this node doesn't use otherwise; the server adds that up over the loops.
  */
 static void
 note_memory(GrScanState *s)
@@ -571,7 +570,7 @@ note_memory(GrScanState *s)
 		instrument->nfiltered2 += nbytes;
 }
 
-/* Scans the table, unless the other processes of an exchange have done with it. */
+/* Scans the table, unless this process joins an exchange that has ended, and ends the groups. */
 static void
 take_all(GrScanState *s)
 {
@@ -605,7 +604,7 @@ exec_scan(CustomScanState *node)
 	return ExecProject(node->ss.ps.ps_ProjInfo);
 }
 
-/* What groups have open. Their memory goes with the scan's. */
+/* Closes the groups' files. The groups' memory is freed with scan_context. */
 static void
 close_groups(GrScanState *s)
 {
@@ -650,7 +649,10 @@ end_scan(CustomScanState *node)
  * Exchanging groups in a parallel plan
  */
 
-/* Partitions so small that the processes take about as many groups each; more of them where there are many groups */
+/*
+ * Number of hash bits that select a partition: enough for four partitions per process, so that processes get about
+ * equally many groups, or the maximum if there are many groups
+ */
 static int
 exchange_bits(const GrScanState *s, int nprocesses)
 {
@@ -671,7 +673,7 @@ initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *shared)
 {
 	GrScanState *s = (GrScanState *) node;
 
-	/* there may be no shared memory to be had: then this process is alone */
+	/* without dynamic shared memory there are no workers and there is no exchange */
 	s->shared = pcxt->seg == NULL ? NULL : shared;
 	if (s->shared != NULL)
 		gr_exchange_init(s->shared, pcxt->seg, pcxt->nworkers + 1, exchange_bits(s, pcxt->nworkers + 1));
@@ -695,7 +697,10 @@ attach_shared(CustomScanState *node, shm_toc *toc, void *shared)
 	gr_exchange_attach(shared);
 }
 
-/* The shared memory is about to go, and a worker's numbers to the leader; see note_memory(). More than once, perhaps */
+/*
+ * Called before the shared memory is released and a worker's instrumentation goes to the leader, maybe more than once;
+ * see note_memory().
+ */
 static void
 shut_down(CustomScanState *node)
 {

@@ -1,5 +1,5 @@
 /*
- * scan_plan.c: where the planner may take the custom scan.
+ * scan_plan.c: offers the custom scan to the planner.
  */
 #include "postgres.h"
 
@@ -32,8 +32,8 @@
 PG_FUNCTION_INFO_V1(gr_scan_support);
 
 /*
- * Of hundreds of files that are created, and waiting for the slowest process: with 15 workers as much as merging the
- * states of some 13,000 groups in one process
+ * Cost of an exchange: creating hundreds of files, and waiting for the slowest process. With 15 workers this takes as
+ * long as merging the states of about 13,000 groups in one process.
  */
 #define EXCHANGE_COST 20000.0
 
@@ -41,26 +41,26 @@ bool		gr_enable_scan = true;
 
 static create_upper_paths_hook_type previous_hook = NULL;
 
-/* What a statement's aggregates are to be */
+/* Input and results of planning a statement's aggregates as custom scans */
 typedef struct Scanned
 {
 	PlannerInfo *root;
-	RelOptInfo *table;			/* or the parent of partitions */
-	RelOptInfo *grouped;		/* whose paths are the statement's aggregates */
-	RelOptInfo *partial;		/* ... the partial ones */
-	PathTarget *target;			/* of keys and partial aggregates */
-	List	   *having;
-	List	   *clause;			/* GROUP BY; NIL: there is none */
-	List	   *keys;			/* expressions of it */
-	double		ngroups;
-	double		state_nbytes;	/* of a group's states, about */
+	RelOptInfo *table;			/* the scanned table, or the parent of partitions */
+	RelOptInfo *grouped;		/* receives the paths of the final aggregates */
+	RelOptInfo *partial;		/* relation of the partial aggregates */
+	PathTarget *target;			/* keys and partial aggregates */
+	List	   *having;			/* HAVING clause */
+	List	   *clause;			/* GROUP BY clause; NIL: there is none */
+	List	   *keys;			/* expressions of the GROUP BY clause */
+	double		ngroups;		/* estimated number of groups */
+	double		state_nbytes;	/* estimated size of a group's states */
 } Scanned;
 
 /*
  * Plans
  */
 
-/* The operators that keys are equal by, in the order of those among the targets */
+/* Returns the equality operators of the keys, in the order of the keys among targets. */
 static List *
 grouping_operators(PlannerInfo *root, List *targets)
 {
@@ -99,7 +99,7 @@ static const CustomPathMethods path_methods = {.CustomName = GR_SCAN_NAME,.PlanC
  * Paths
  */
 
-/* The sequential scan of a plain table that a path is; NULL if it is another path */
+/* Returns path, without a projection, if it is a sequential scan of a plain table, else NULL. */
 static Path *
 sequential_scan(PlannerInfo *root, Path *path)
 {
@@ -109,7 +109,7 @@ sequential_scan(PlannerInfo *root, Path *path)
 		planner_rt_fetch(path->parent->relid, root)->rtekind == RTE_RELATION ? path : NULL;
 }
 
-/* The same of aggregates over a parent's columns, as aggregates over a partition's */
+/* Returns a copy of s->target in which columns of the parent table are replaced by those of the partition child. */
 static PathTarget *
 translated_target(const Scanned *s, RelOptInfo *child)
 {
@@ -121,7 +121,7 @@ translated_target(const Scanned *s, RelOptInfo *child)
 	return target;
 }
 
-/* What groups cost: their keys, and files for the rows of those that there is no memory for */
+/* Cost of grouping: comparing keys, returning groups, and files for the rows of groups that don't fit into memory */
 static Cost
 group_cost(const Scanned *s, const Path *scan, double ngroups)
 {
@@ -132,7 +132,7 @@ group_cost(const Scanned *s, const Path *scan, double ngroups)
 		npages * (random_page_cost + seq_page_cost);
 }
 
-/* The custom scan in place of a sequential one, which without groups costs no more than that. */
+/* Returns the custom scan that replaces the sequential scan. Without groups it costs as much as the sequential scan. */
 static Path *
 custom_path(const Scanned *s, Path *scan)
 {
@@ -154,8 +154,8 @@ custom_path(const Scanned *s, Path *scan)
 }
 
 /*
- * The custom scan of parallel workers that exchange their groups, so that each has some of them whole, in place of what
- * a path does; NULL if it can't be had
+ * Returns the custom scan of parallel workers that exchange their groups, so that each process has whole groups. NULL
+ * if there is no GROUP BY clause or path is no sequential scan
  */
 static Path *
 exchanged_groups(const Scanned *s, Path *path)
@@ -168,7 +168,7 @@ exchanged_groups(const Scanned *s, Path *path)
 		return NULL;
 	path = custom_path(s, scan);
 	nprocesses = path->parallel_workers + 1;
-	/* files of states, or, where groups have few rows, of rows */
+	/* files have states, or rows if groups have few of them */
 	npages = Min(path->rows * s->state_nbytes, scan->rows * (scan->pathtarget->width + sizeof(double))) / BLCKSZ;
 	path->total_cost += EXCHANGE_COST + 2 * npages * seq_page_cost + 2 * cpu_tuple_cost * path->rows;
 	path->startup_cost = path->total_cost;
@@ -183,7 +183,7 @@ has_parameter(Node *node, void *context)
 	return node != NULL && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
 }
 
-/* The paths of an append's children, of which the first ones are each for one process; NIL if one can't be had */
+/* Returns the custom scans for an append's children, in the same order, or NIL if a child is no sequential scan. */
 static List *
 custom_paths(const Scanned *s, List *scans)
 {
@@ -201,7 +201,7 @@ custom_paths(const Scanned *s, List *scans)
 	return paths;
 }
 
-/* Could a scan rule partitions out that the planner can't, by parameters or by functions that aren't immutable? */
+/* True if execution may prune partitions that the planner can't, by parameters or functions that aren't immutable. */
 static bool
 prunes_later(const Scanned *s)
 {
@@ -226,7 +226,7 @@ custom_append(const Scanned *s, AppendPath *append)
 	return &result->path;
 }
 
-/* The partial aggregates by custom scans in place of what a path does; NULL if it is one of those that can't be had */
+/* Returns the path of partial aggregates by custom scans that replaces path, or NULL if path can't be replaced. */
 static Path *
 aggregates_instead_of(const Scanned *s, Path *path)
 {
@@ -241,8 +241,8 @@ aggregates_instead_of(const Scanned *s, Path *path)
 }
 
 /*
- * The aggregates over partial ones. together: a process's partial ones of a group come one after the other, though in
- * no order. ngroups: in a process
+ * Returns the final aggregates over the partial ones of path. together: the partial aggregates of a group arrive one
+ * after the other, though groups are in no order. ngroups: number of groups per process
  */
 static Path *
 final_path(const Scanned *s, Path *path, bool together, double ngroups)
@@ -292,10 +292,10 @@ add_paths(const Scanned *s)
 }
 
 /*
- * Where it can be right
+ * Conditions
  */
 
-/* What a group has for an aggregate: the sums of products in two halves */
+/* Estimated size of an aggregate's state: sums of products, each in a high and a low part */
 static double
 state_nbytes(const GrTakerCall *call)
 {
@@ -304,14 +304,14 @@ state_nbytes(const GrTakerCall *call)
 	return n * (n + 1) * sizeof(double);
 }
 
-/* Is it a key of GROUP BY, whose number among the sort and group clauses that is? */
+/* True if number is the sort and group reference of a key of GROUP BY. */
 static bool
 is_key(const Scanned *s, Index number)
 {
 	return number != 0 && get_sortgroupref_clause_noerr(number, s->clause) != NULL;
 }
 
-/* The keys among what is selected, into the target; the rest of it */
+/* Adds the keys among the selected expressions to s->target and s->keys. Returns the other expressions. */
 static List *
 find_keys(Scanned *s)
 {
@@ -334,8 +334,8 @@ find_keys(Scanned *s)
 }
 
 /*
- * Is all that is selected and asked for of groups made of columns that are keys and of aggregates with a taker? These,
- * as partial ones, into the target. SubPlans would not be found there by the planner.
+ * True if the selected expressions and HAVING use only keys and aggregates with a taker. Adds the aggregates to
+ * s->target as partial ones. SubPlans are rejected because the planner would not find them in the target.
  */
 static bool
 find_targets(Scanned *s)
@@ -362,7 +362,7 @@ find_targets(Scanned *s)
 			(s->clause != NIL && !gr_taker_groups(&call)) ||
 			contain_volatile_functions((Node *) call.constants) || contain_subplans((Node *) aggregate))
 			return false;
-		/* a plan that is kept is made anew when they are changed */
+		/* cached plans are made anew when these functions change */
 		record_plan_function_dependency(s->root, call.transition);
 		record_plan_function_dependency(s->root, call.combine);
 		s->state_nbytes += state_nbytes(&call);
@@ -374,7 +374,7 @@ find_targets(Scanned *s)
 	return s->state_nbytes > 0;
 }
 
-/* Thinks of it for aggregates over a table. */
+/* Adds paths with custom scans for the aggregates over a table to grouped, if the statement allows them. */
 static void
 think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPathExtraData *extra)
 {
@@ -385,8 +385,8 @@ think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPath
 	const Query *query = root->parse;
 
 	/*
-	 * GROUP BY of constants alone is one that has no clause left, but no row where there are none. A filter without
-	 * columns is put above the scan.
+	 * A GROUP BY of constants alone has no clause left, but returns no row for an empty table, unlike a statement
+	 * without GROUP BY. The planner puts a filter without columns above the scan.
 	 */
 	if (!query->hasAggs || root->hasPseudoConstantQuals || query->groupingSets != NIL ||
 		(query->groupClause != NIL) != (s.clause != NIL) ||
@@ -422,8 +422,8 @@ gr_scan_init(void)
 }
 
 /*
- * gpu_scan_support(internal): the support function of transition functions. The planner calls it for their cost, before
- * it calls its hooks, and so loads the library in a session that hasn't. It knows no better cost.
+ * gpu_scan_support(internal): the support function of transition functions. The planner calls it for their cost before
+ * it calls hooks, which loads the library if the session has not done so. Returning NULL keeps the declared cost.
  */
 Datum
 gr_scan_support(PG_FUNCTION_ARGS)

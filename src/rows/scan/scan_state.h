@@ -1,5 +1,6 @@
 /*
- * scan_state.h: what a custom scan keeps, and how it begins.
+ * scan_state.h: the execution state of a custom scan, shared by scan_node.c, scan_begin.c, scan_grouped.c and
+ * scan_explain.c.
  */
 #ifndef GPUREG_SCAN_STATE_H
 #define GPUREG_SCAN_STATE_H
@@ -14,52 +15,52 @@
 #include "rows/scan/scan_values.h"
 #include "rows/scan/taker.h"
 
-/* Numbers of a row that are as many of a tuple, in the same order */
+/* Adjacent float8 of a tuple that are adjacent numbers of a row, in the same order */
 typedef struct GrScanSpan
 {
-	int32		from;			/* bytes, in a tuple without NULLs */
-	int			n;
+	int32		from;			/* offset in a tuple without NULLs, in bytes */
+	int			n;				/* number of float8 */
 } GrScanSpan;
 
-/* An aggregate, and how a tuple becomes a row of it */
+/* An aggregate of a scan, and how its rows are made of tuples */
 typedef struct GrScanAggregate
 {
 	const Aggref *call;
 	GrTakerCall parts;
-	ExprState  *filter;
-	List	   *constants;		/* ExprStates */
+	ExprState  *filter;			/* FILTER clause, or NULL */
+	List	   *constants;		/* ExprStates of the arguments that are the same in all rows */
 	int			nsources;
-	ExprState **sources;		/* NULL each where all are columns of numbers */
-	Oid		   *types;			/* of their values */
-	Datum	   *values;
-	bool	   *isnull;
+	ExprState **sources;		/* [nsources] expressions of the values that a row is made of */
+	Oid		   *types;			/* [nsources] base types of those values */
+	Datum	   *values;			/* [nsources] values of the current row */
+	bool	   *isnull;			/* [nsources] */
 
-	bool		direct;			/* all sources are columns of numbers */
-	GrNumberKind *kinds;		/* of these */
-	AttrNumber *attributes;
-	/* of such a row's numbers, in their order: how and where they are read */
-	int			nroles;			/* the last ones */
-	GrNumberKind *row_kinds;
-	bool		any_bigint;		/* some are GR_INT8_EXACT */
-	int		   *wanted;			/* which of the wanted attributes */
-	int32	   *fixed;			/* where they are in tuples without NULLs, if that is always the same */
-	int32	   *row_at;			/* where they are in another */
-	bool		all_float8;
-	int			nspans;			/* of a row of float8 alone: its numbers that lie side by side in a tuple, too */
+	bool		direct;			/* all sources are columns of numbers; the members down to spans are for such */
+	GrNumberKind *kinds;		/* [nsources] types, in the order of the sources */
+	AttrNumber *attributes;		/* [nsources] attribute numbers, in the order of the sources */
+	/* the remaining arrays are in the order of a row: features first */
+	int			nroles;			/* columns with a role, which are the last of a row */
+	GrNumberKind *row_kinds;	/* [nsources] types, with GR_INT8_EXACT */
+	bool		any_bigint;		/* row_kinds has GR_INT8_EXACT */
+	int		   *wanted;			/* [nsources] indexes in columns.wanted of the scan */
+	int32	   *fixed;			/* [nsources] offsets in tuples without NULLs; -1: they vary */
+	int32	   *row_at;			/* [nsources] offsets in the current tuple */
+	bool		all_float8;		/* row_kinds has only GR_FLOAT8 */
+	int			nspans;			/* used if all_float8 is true and no element of fixed is -1 */
 	GrScanSpan *spans;
 
-	GrTaker    *taker;			/* of the scan that is running */
-	struct GrState ***states;	/* with groups: where the taker's rows go */
+	GrTaker    *taker;			/* taker of the running scan; NULL before the first row */
+	struct GrState ***states;	/* with groups: [GR_TAKER_ROWS_MAX] for each row of taker, the group's state pointer */
 } GrScanAggregate;
 
-/* A key of groups */
+/* A column of GROUP BY */
 typedef struct GrScanKey
 {
 	ExprState  *value;
-	bool		direct;			/* a column of fixed width and passed by value: where it is in a tuple */
-	AttrNumber	attribute;
-	int			wanted;
-	int16		nbytes;
+	bool		direct;			/* the key is a column passed by value, and read from the tuple */
+	AttrNumber	attribute;		/* if direct */
+	int			wanted;			/* if direct: index in columns.wanted of the scan */
+	int16		nbytes;			/* the type's typlen */
 } GrScanKey;
 
 typedef struct GrScanState
@@ -69,73 +70,76 @@ typedef struct GrScanState
 	int			naggregates;
 	GrScanAggregate *aggregates;
 	int			ncomparisons;
-	GrComparison *comparisons;	/* of the WHERE clause: what doesn't pass one isn't wanted */
-	ExprState **constants;		/* of these */
-	bool		has_more;		/* clauses than those */
-	bool		by_slot;		/* something is wanted that only a slot can give */
-	GrHeapColumns columns;		/* what comparisons and direct aggregates want of a tuple */
-	int32	   *at;				/* where that is, in one that isn't like others */
-	HeapTupleData tuple;		/* the one in the child's slot */
-	MemoryContext scan_context; /* of what lives as long as a scan */
+	GrComparison *comparisons;	/* comparisons in the WHERE clause, all of which a row must pass */
+	ExprState **constants;		/* [ncomparisons] constants of the comparisons */
+	bool		has_more;		/* the WHERE clause has more than comparisons */
+	bool		by_slot;		/* the WHERE clause, an aggregate or a key needs the tuple in a slot */
+	GrHeapColumns columns;		/* attributes for comparisons, direct keys and direct aggregates */
+	int32	   *at;				/* [columns.n] offsets in the current tuple if they aren't columns.fixed */
+	HeapTupleData tuple;		/* the tuple in the child's slot */
+	MemoryContext scan_context; /* reset by a rescan */
 
 	int			nkeys;			/* 0: there are no groups */
 	GrScanKey  *keys;
 	GrGroupKey *group_keys;
-	Datum	   *key_values;
-	GrGroups   *groups;			/* of the scan that is running; NULL: none yet */
-	GrExchange *shared;			/* of the parallel plan; NULL: it has none */
-	GrExchange *exchange;		/* the same, of the scan that is running */
-	int			process;		/* in it; -1: only reads */
-	bool		wrote_groups;	/* to files of the exchange, before the end */
-	int64		nexchanged;		/* for EXPLAIN: records, in all processes, as far as scans have ended */
-	Size		nbytes_peak;	/* ... memory of the scan at the end of one, the most in this process */
-	int64		nspilled;		/* ... that this process wrote to files of its own, or exchanged */
-	GrGroup    *next;			/* to be returned */
-	bool		emitting;
+	Datum	   *key_values;		/* [nkeys] keys of the current row */
+	GrGroups   *groups;			/* groups of the running scan; NULL before the first row */
+	GrExchange *shared;			/* exchange of the parallel plan, or NULL */
+	GrExchange *exchange;		/* shared while the scan is running, else NULL */
+	int			process;		/* this process's number in the exchange; -1: it only reads */
+	bool		wrote_groups;	/* groups went to files of the exchange before the scan's end */
+	int64		nexchanged;		/* for EXPLAIN: records of all processes in exchanges that have ended */
+	Size		nbytes_peak;	/* for EXPLAIN: largest scan_context at the end of a scan in this process */
+	int64		nspilled;		/* for EXPLAIN: records that this process wrote to files in earlier scans */
+	GrGroup    *next;			/* next group to be returned */
+	bool		emitting;		/* the table was read, and results are being returned */
 
-	double		npassed;
-	double		nremoved;		/* by the WHERE clause */
+	double		npassed;		/* rows that passed the WHERE clause */
+	double		nremoved;		/* rows that did not */
 } GrScanState;
 
-/* As CustomExecMethods have it */
+/* BeginCustomScan of the node */
 extern void gr_scan_begin(CustomScanState *node, EState *estate, int eflags);
 
-/* At an aggregate's first row */
+/* Creates and starts the taker of a. Called at the aggregate's first row. */
 extern void gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a);
 
 /*
  * With groups
  */
 
-/* At the first row */
+/* Creates s->groups, at the first row. They may take what a hash table may (get_hash_memory_limit()). */
 extern void gr_scan_begin_groups(GrScanState *s);
 
-/* There is no memory for a group of the keys that the row has: the group, for which there is some now, or a file */
+/*
+ * Called when there is no memory for the group of s->key_values. Returns the group if writing all groups to files made
+ * room. Otherwise begins a record in *file and returns NULL.
+ */
 extern GrGroup *gr_scan_make_room(GrScanState *s, uint32 hash, uint32 nulls, BufFile **file);
 
 /*
- * A row that an aggregate's taker, which had so many rows before, has looked at goes to the group, or, where there is
- * none, into the file.
+ * Assigns the row that the taker of aggregate i has just looked at to group, or writes it to file if group is NULL.
+ * nrows_before: number of the taker's rows before that row; unchanged if the row was skipped
  */
 extern void gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_before);
 
-/* No row is to come. */
+/* Called after the last row: exchanges groups if there is an exchange, and sets s->next to the first group. */
 extern void gr_scan_end_groups(GrScanState *s);
 
-/* Reads the next file of records that wait, and makes s->next the first of its groups. False if there is none. */
+/* Reads the next waiting file or partition, and sets s->next to its first group. Returns false if none is left. */
 extern bool gr_scan_read_waiting(GrScanState *s);
 
 /*
  * For EXPLAIN
  */
 
-/* Records that this process wrote to files for groups that found no room */
+/* Number of records that this process wrote to files, for groups without memory or for the exchange */
 extern int64 gr_scan_count_spilled(const GrScanState *s);
 
-/* Says how tuples are read, what came of that, and what of groups went through files; as CustomExecMethods have it. */
+/* ExplainCustomScan of the node: shows how tuples are read, the rows and speed, and the records in files. */
 extern void gr_scan_explain(CustomScanState *node, List *ancestors, struct ExplainState *es);
 
-/* Which of the wanted attributes one is */
+/* Returns the index of attribute in columns->wanted, which must have it. */
 extern int	gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute);
 
 #endif							/* GPUREG_SCAN_STATE_H */

@@ -1,5 +1,5 @@
 /*
- * taker.c: what takes the rows of a scan, in place of an aggregate's transition function.
+ * taker.c: takes the rows of a scan in place of an aggregate's transition function.
  */
 #include "postgres.h"
 
@@ -29,29 +29,29 @@
 #include "run/args.h"
 #include "run/raise.h"
 
-/* Rows are handed on this much at a time, but no fewer and no more of them than so many: it stays in the cache. */
+/* Size of a block, which stays in the cache; it has at least BLOCK_ROWS_MIN and at most GR_TAKER_ROWS_MAX rows */
 #define BLOCK_NBYTES 20480
 #define BLOCK_ROWS_MIN 32
 
-/* How an aggregate has its rows */
+/* Form in which an aggregate receives its rows, and where they go */
 typedef enum RowsForm
 {
-	ARRAYS,						/* a response and an array of features, maybe a weight before them */
-	COLUMNS,					/* a query's columns as they are, for a state */
-	REQUEST,					/* ... for the sums of a request */
-	RING						/* ... for a ring */
+	ARRAYS,						/* a response and an array of features, maybe after a weight, for a state */
+	COLUMNS,					/* a query's columns, for a state */
+	REQUEST,					/* a query's columns, for the sums of a request */
+	RING						/* a query's columns, for a ring */
 } RowsForm;
 
 struct GrTakerKind
 {
-	const char *symbol;			/* of the transition function in C */
+	const char *symbol;			/* symbol of the transition function in C */
 	PGFunction	function;
 	const char *combine;		/* the combine function's symbol; NULL: int8pl */
-	int			nconstants;
+	int			nconstants;		/* arguments before those of a row */
 	RowsForm	form;
-	GrStateType type;
-	GrArraysForm arrays;
-	bool		weight;			/* of ARRAYS: the weight is the first of a row's arguments */
+	GrStateType type;			/* with ARRAYS and COLUMNS */
+	GrArraysForm arrays;		/* with ARRAYS: the constants */
+	bool		weight;			/* with ARRAYS: the first of a row's arguments is a weight */
 };
 
 #define KIND(function) #function, function
@@ -67,10 +67,10 @@ static const GrTakerKind kinds[] = {
 };
 
 /*
- * Recognising them
+ * Recognising aggregates
  */
 
-/* The symbol of a function in C in the current memory context; NULL: it is in another language. */
+/* Returns the symbol of a function in C, in the current memory context, or NULL if it is in another language. */
 static char *
 symbol_of(Oid function)
 {
@@ -88,7 +88,7 @@ symbol_of(Oid function)
 	return symbol;
 }
 
-/* Is it this function of this library, called as it is? */
+/* True if oid is function of this library, and calls reach it directly (it is not SECURITY DEFINER, for example). */
 static bool
 is_function(Oid oid, PGFunction function)
 {
@@ -123,7 +123,7 @@ has_combine(const GrTakerKind *kind, Oid function)
 	return symbol != NULL && strcmp(symbol, kind->combine) == 0;
 }
 
-/* True if the taker makes partial states as the aggregate does: those of requests are sent as their function has it. */
+/* True if function serializes states as the taker does: gr_request_serial for requests, none for other kinds. */
 static bool
 has_serial(const GrTakerKind *kind, Oid function)
 {
@@ -135,7 +135,7 @@ has_serial(const GrTakerKind *kind, Oid function)
 	return symbol != NULL && strcmp(symbol, "gr_request_serial") == 0;
 }
 
-/* The kind of an aggregate, whose partial states are its taker's, and its functions; NULL if it is none of these */
+/* Returns the kind of an aggregate, or NULL if no taker makes its partial states. Sets the functions in *call. */
 static const GrTakerKind *
 kind_of_aggregate(Oid aggregate, GrTakerCall *call)
 {
@@ -165,7 +165,10 @@ argument(const Aggref *aggregate, int k)
 	return ((TargetEntry *) list_nth(aggregate->args, k))->expr;
 }
 
-/* Of an aggregate over arrays: the response, the weight, and the features, one by one where they are written out */
+/*
+ * Collects the sources of an aggregate over arrays: response, weight, and features, one by one if they are written as
+ * an array constructor. False if the arguments have other types.
+ */
 static bool
 find_array_sources(const GrTakerKind *kind, const Aggref *aggregate, GrTakerCall *call)
 {
@@ -227,7 +230,7 @@ gr_taker_groups(const GrTakerCall *call)
  * Taking rows
  */
 
-/* What the executor would call the transition function with, but for the state and the rows' own arguments */
+/* Prepares a call of the transition function as the executor does, without the state and the arguments. */
 static FunctionCallInfo
 make_call(const Aggref *aggregate, MemoryContext context)
 {
@@ -267,7 +270,7 @@ gr_taker_create(const GrTakerCall *call, const Aggref *aggregate, const Oid *typ
 	return taker;
 }
 
-/* The columns of an aggregate over arrays: float8, all of them, and the last one an array if there is a vector */
+/* Creates the columns of an aggregate over arrays: all are float8, but the last is float8[] if there is a vector. */
 static GrColumns *
 array_columns(const GrTaker *taker)
 {
@@ -284,7 +287,7 @@ array_columns(const GrTaker *taker)
 	return columns;
 }
 
-/* The sources come as what they were before a cast that isn't carried out. */
+/* Replaces the types of the columns by those of the sources, from which casts to float8 were removed. */
 static void
 set_types(GrTaker *taker)
 {
@@ -334,7 +337,7 @@ gr_taker_start(GrTaker *taker)
 	MemoryContextSwitchTo(old);
 }
 
-/* The state to begin with, at the first complete row */
+/* Creates the state or the sums, and the block of rows, at the first complete row. */
 static void
 begin_state(GrTaker *taker, int nfeatures)
 {
@@ -359,7 +362,7 @@ begin_state(GrTaker *taker, int nfeatures)
 	MemoryContextSwitchTo(old);
 }
 
-/* ERROR unless the rows may be computed with: sums tell what values there were, but not whether they were allowed. */
+/* Raises an error for a row with a value that is not allowed. The sums would not show such values. */
 static void
 check_rows(const GrTaker *taker)
 {
@@ -371,7 +374,7 @@ check_rows(const GrTaker *taker)
 		gr_raise_row(&err, taker->shape, taker->names);
 }
 
-/* The block's rows go to where they are wanted. */
+/* Hands the rows of the block on to the ring, the sums of the request or the state, and empties the block. */
 static void
 hand_on(GrTaker *taker)
 {
@@ -399,7 +402,7 @@ hand_on(GrTaker *taker)
 	gr_state_add(taker->state, (double *) taker->rows, (int) nrows, taker->names);
 }
 
-/* The widths of arrays are those of the first complete row. */
+/* Sets the widths of arrays from values, the first complete row. */
 static void
 measure(GrTaker *taker, GrValues values)
 {
@@ -411,7 +414,10 @@ measure(GrTaker *taker, GrValues values)
 	MemoryContextSwitchTo(old);
 }
 
-/* values: as far as there are arrays whose widths aren't known */
+/*
+ * Hands on the full block and makes room for a row. Returns false if no more rows are accepted. values: the next row;
+ * only used while the widths of arrays aren't known
+ */
 static bool
 make_room(GrTaker *taker, GrValues values)
 {
@@ -453,8 +459,8 @@ gr_taker_make_room(GrTaker *taker)
 }
 
 /*
- * Skips a row that has a NULL. A numeric beyond float8's range in it is an error all the same, as where its cast is
- * carried out before the row is looked at.
+ * Skips a row that has a NULL. Raises an error if the row has a numeric beyond float8's range, as the cast that was
+ * removed would.
  */
 static void
 skip_row(GrTaker *taker, const Datum *values, const bool *isnull)
@@ -465,7 +471,7 @@ skip_row(GrTaker *taker, const Datum *values, const bool *isnull)
 	taker->nskipped++;
 }
 
-/* A row whose features are one array, with which the function that the taker stands for deals as it comes */
+/* Appends a row whose features are one array, with the checks of the transition function. */
 static void
 take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
 {
@@ -539,10 +545,10 @@ gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
  * Groups
  */
 
-/* Rows that wait in a group's state at first */
+/* Initial number of rows that can wait in a group's state */
 #define FIRST_WAITING 4
 
-/* Makes room for one more row in a group's state, or begins it. */
+/* Returns a group's state with room for another row. state: NULL creates one in context */
 static pg_noinline GrState *
 make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
 {
@@ -597,10 +603,10 @@ gr_taker_empty_state(const GrTaker *taker, MemoryContext context)
 	return state;
 }
 
-/* Has a parallel worker said already that it had rows? It may scan several partitions. */
+/* True if this parallel worker has already reported that it had rows; a worker may scan several partitions */
 static bool worker_counted = false;
 
-/* The partial state of a request; NULL if the scan met no row */
+/* Returns the partial state of a request. Sets *isnull if the scan had no row. */
 static Datum
 finish_request(GrTaker *taker, bool *isnull)
 {

@@ -1,11 +1,11 @@
 /*
- * taker.h: what takes the rows of a scan: it does the work of an aggregate's transition function, a block of rows at a
- * time, and ends with the value that the aggregate's partial state would be.
+ * taker.h: takes the rows of a custom scan in place of an aggregate's transition function, a block of rows at a time,
+ * and returns the aggregate's partial state.
  *
- * Which aggregates have one is told by the address of their transition and combine functions: only a superuser can
- * declare a function in C, while an aggregate over one may be anybody's. Its arguments are of three kinds: some are the
- * same for every row, some give a row's numbers, and where the last one is an array that is written out, its elements
- * do.
+ * An aggregate has a taker if its transition function is a known function of this library, by address, and its combine
+ * function has the right symbol in C. The name proves nothing: anybody can declare an aggregate, but only a superuser a
+ * function in C. The first arguments are constants, the same for every row. The others are sources of a row's numbers.
+ * If the last argument is an array constructor, its elements are the sources.
  */
 #ifndef GPUREG_TAKER_H
 #define GPUREG_TAKER_H
@@ -19,67 +19,68 @@
 
 typedef struct GrTakerKind GrTakerKind;
 
-/* What an aggregate's arguments are to its taker */
+/* An aggregate's call, with its arguments divided into constants and sources */
 typedef struct GrTakerCall
 {
 	const GrTakerKind *kind;
-	List	   *constants;		/* expressions that are the same for every row */
-	Oid			transition;		/* the functions that the taker stands for */
-	Oid			combine;
-	List	   *sources;		/* expressions of the values that a row is made of: those with a role first */
-	bool		vector;			/* the last source is an array of float8: all features of an aggregate over arrays */
+	List	   *constants;		/* expressions of arguments that are the same for every row */
+	Oid			transition;		/* transition function that the taker replaces */
+	Oid			combine;		/* combine function of the aggregate */
+	List	   *sources;		/* expressions of the values that a row is made of, those with a role first */
+	bool		vector;			/* the last source is a float8[] with all features */
 } GrTakerCall;
 
 /*
- * The call that an Aggref is; false if there is no taker for it, or one can't do what it asks for. What it costs is
- * little where the aggregate isn't one of this extension's.
+ * Fills *call from aggregate. Returns false if there is no taker for it, or the call has DISTINCT, ORDER BY or a
+ * constant argument that depends on columns. Cheap for aggregates of other extensions.
  */
 extern bool gr_taker_call(const Aggref *aggregate, GrTakerCall *call);
 
-/* Rows that wait in a taker at most, but for a ring's */
+/* Largest number of rows in a taker's block; a ring, or a request with a block size, has its own limit */
 #define GR_TAKER_ROWS_MAX 512
 
-/* Can its rows be taken by groups? Not where each group's arrays may have a length of their own */
+/* True if the taker can divide its rows among groups. False for a vector, whose length may differ between groups. */
 extern bool gr_taker_groups(const GrTakerCall *call);
 
+/* A taker with its block of rows */
 typedef struct GrTaker
 {
 	const GrTakerKind *kind;
-	FunctionCallInfo fcinfo;	/* of the transition function, with its constants */
+	FunctionCallInfo fcinfo;	/* call of the transition function, with the constants as arguments */
 	int			nsources;
-	const Oid  *types;			/* of the sources */
-	GrColumns  *columns;		/* how a row is made of the sources' values; NULL until it was started */
-	const char *const *names;	/* for messages; or NULL */
-	bool		vector;
-	bool		discards;		/* nobody wants rows any more */
-	GrRowShape	shape;			/* of its rows; nfeatures: -1 until the first complete one */
-	Size		row_nbytes;
-	char	   *at;				/* where the next row goes */
-	int64		nrows;			/* rows before it that weren't handed on */
-	int64		capacity;		/* of these; 0: there is no room yet */
-	char	   *rows;			/* where they are; NULL: in a ring */
-	int64		nskipped;
-	struct GrState *state;		/* NULL: of a ring or a request, or none yet */
-	struct GrRequestSums *sums; /* of a request; NULL: none yet */
-	struct GrProducer *producer;
-	MemoryContext context;		/* of all that it has */
-	MemoryContext statement;
+	const Oid  *types;			/* [nsources] base types of the sources' values */
+	GrColumns  *columns;		/* how a row is made of the sources' values; NULL before gr_taker_start() */
+	const char *const *names;	/* names of the columns for messages, or NULL */
+	bool		vector;			/* as in GrTakerCall */
+	bool		discards;		/* the ring accepts no more rows */
+	GrRowShape	shape;			/* shape of the rows; nfeatures is -1 before the first complete row */
+	Size		row_nbytes;		/* size of a row */
+	char	   *at;				/* address of the next row in the block */
+	int64		nrows;			/* rows in the block */
+	int64		capacity;		/* rows that the block can hold; 0: there is no block yet */
+	char	   *rows;			/* the block; NULL if it is in a ring */
+	int64		nskipped;		/* rows left out for a NULL */
+	struct GrState *state;		/* sums of the rows handed on; NULL: none yet, or a ring or request */
+	struct GrRequestSums *sums; /* sums of a request; NULL: none yet, or not a request */
+	struct GrProducer *producer;	/* producer of a ring, or NULL */
+	MemoryContext context;		/* holds all that the taker allocates */
+	MemoryContext statement;	/* memory of the running statement */
 } GrTaker;
 
 /*
- * A taker in the current memory context, which must outlive its result. types: of the sources, which differ from those
- * of the aggregate's arguments where a cast to float8 was left out, that this does by itself. statement: the memory of
- * the statement that is being run
+ * Creates a taker in the current memory context, which must live until the result of gr_taker_finish() was used. types:
+ * base types of the sources without casts to float8 (gr_without_cast()), which the taker does itself. statement: memory
+ * of the running statement
  */
 extern GrTaker *gr_taker_create(const GrTakerCall *call, const Aggref *aggregate, const Oid *types,
 								MemoryContext statement);
 
-/* At the first row, complete or not; its constants are in fcinfo->args[1] and up. */
+/* Starts a taker at the first row, complete or not. The caller has set the constants in fcinfo->args[1] and up. */
 extern void gr_taker_start(GrTaker *taker);
 
 /*
- * Makes room for a row of numbers at *at, where there is none; false if nobody wants rows any more. Not with a vector
- * or arrays of unknown width
+ * Makes room for a row at taker->at. Returns false if no more rows are accepted. Must not be called with a vector or
+ * arrays of unknown width.
  */
 extern bool gr_taker_make_room(GrTaker *taker);
 
@@ -89,7 +90,7 @@ gr_taker_has_room(const GrTaker *taker)
 	return taker->nrows < taker->capacity;
 }
 
-/* A row is at *at. */
+/* Counts a row that the caller has written at taker->at. */
 static inline void
 gr_taker_count_row(GrTaker *taker)
 {
@@ -97,16 +98,16 @@ gr_taker_count_row(GrTaker *taker)
 	taker->at += taker->row_nbytes;
 }
 
-/* A row of these values, one for each source. Allocates in the current memory context */
+/* Converts values[nsources] to a row and appends it. Skips rows with a NULL. May allocate in the current context. */
 extern void gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull);
 
 /*
- * Of scans with groups: instead of into one state, the rows before *at go into those of their groups, at states[k] for
- * row number k, where they wait with others of their group. context: of the states
+ * Moves the rows of the block into states of groups, for a scan with groups. Row k goes to *states[k], where it waits
+ * with other rows of its group; a state that is NULL is created. context: memory of the states
  */
 extern void gr_taker_scatter(GrTaker *taker, struct GrState **const *states, MemoryContext context);
 
-/* A row that was the last one is not taken, but somebody else's. */
+/* Removes the last row from the block. Returns its address. */
 static inline const char *
 gr_taker_take_back(GrTaker *taker)
 {
@@ -115,13 +116,16 @@ gr_taker_take_back(GrTaker *taker)
 	return taker->at;
 }
 
-/* Rows that wait in a group's state at most */
+/* Largest number of rows that wait in a group's state */
 #define GR_TAKER_WAITING_MAX 32
 
-/* The partial state, in context, of a group that has no complete row */
+/* Creates the partial state of a group without complete rows, in context. */
 extern struct GrState *gr_taker_empty_state(const GrTaker *taker, MemoryContext context);
 
-/* No row is to come: the partial state, in the taker's memory. *isnull: there is none */
+/*
+ * Returns the partial state after the last row, in the taker's memory; for a ring, the number of rows left out. Sets
+ * *isnull if there is no state.
+ */
 extern Datum gr_taker_finish(GrTaker *taker, bool *isnull);
 
 #endif							/* GPUREG_TAKER_H */

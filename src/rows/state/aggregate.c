@@ -1,7 +1,7 @@
 /*
- * aggregate.c: what an aggregate's final function notes of what was done; see aggregate.h.
+ * aggregate.c: records what aggregates' final functions have done; see aggregate.h.
  *
- * There may be a million groups, so a group costs two looks at the clock and some additions.
+ * There may be a million groups, so a group costs only two readings of the clock and some additions.
  */
 #include "postgres.h"
 
@@ -18,10 +18,10 @@
 #include "run/clock.h"
 #include "run/report.h"
 
-/* Statements that run inside each other, of which it is known when they started */
+/* Number of nested statements whose start times are kept */
 #define NSTARTED 8
 
-/* Newest first. An address that was used again is found as the newest. */
+/* Start times of statements, newest first, so that a reused EState address is found at its newest use */
 static struct
 {
 	const EState *estate;
@@ -30,7 +30,7 @@ static struct
 
 static ExecutorStart_hook_type previous_start = NULL;
 
-/* The final functions whose fn_extra is this code's, as they come */
+/* Final functions whose fn_extra is a GrAggregateRun, in the order of their first calls */
 #define NFINALS 32
 static PGFunction finals[NFINALS];
 static int	nfinals = 0;
@@ -56,7 +56,7 @@ gr_aggregate_init(void)
 	ExecutorStart_hook = start_executor;
 }
 
-/* When the statement did; otherwise: where that isn't known */
+/* Returns the time at which the statement of estate started, or otherwise if that isn't known. */
 static double
 start_of(const EState *estate, double otherwise)
 {
@@ -66,7 +66,7 @@ start_of(const EState *estate, double otherwise)
 	return otherwise;
 }
 
-/* What gives an aggregate its rows: parallel workers, a custom scan */
+/* Sets in *run whether the nodes below an aggregate have parallel workers, or gpureg's custom scan. */
 static void
 find_source(PlanState *node, GrAggregateRun *run)
 {
@@ -96,7 +96,7 @@ gr_aggregate_run(const FmgrInfo *final)
 	return is_final(final->fn_addr) ? final->fn_extra : NULL;
 }
 
-/* The memory is that of the function's FmgrInfo, which lives as long as the statement. */
+/* Creates a record in the memory of the function's FmgrInfo, which lives as long as the statement. */
 static GrAggregateRun *
 create_run(FunctionCallInfo fcinfo, const char *function, double began)
 {
@@ -117,7 +117,7 @@ create_run(FunctionCallInfo fcinfo, const char *function, double began)
 	return run;
 }
 
-/* NULL: nothing is noted */
+/* Returns the record of the calling aggregate, or NULL in a parallel worker or outside an aggregate. */
 static inline GrAggregateRun *
 find_run(FunctionCallInfo fcinfo, const char *function, double began)
 {
@@ -132,7 +132,7 @@ reason_of(const GrAggregateRun *run)
 	return run->by_scan ? "an aggregate, over a scan of gpureg's own" : "an aggregate, over the plan's rows";
 }
 
-/* A state that somebody made up may have any number of rows. */
+/* Adds a group's rows without overflow: a state made up by a user may claim any number of rows. */
 static void
 count_group(GrAggregateRun *run, int64 nrows)
 {
@@ -154,7 +154,7 @@ gr_record_group(FunctionCallInfo fcinfo, const char *function, int64 nrows, int 
 	count_group(run, nrows);
 	run->nfeatures = nfeatures;
 	run->solve_s += now - began;
-	/* another has been computed since the last group, or this is the first */
+	/* gr_last_run is another computation's, or this is the first group */
 	if (shown->aggregate != run->number)
 	{
 		GrPlace		place = {0};

@@ -1,8 +1,8 @@
 /*
- * aggregate.h: what an aggregate's final function notes of what was done, for gpu_last_run() and EXPLAIN.
+ * aggregate.h: records what aggregates' final functions have done, for gpu_last_run() and EXPLAIN.
  *
- * A final function sees one group, and users ask for a statement: what it notes is added up over the groups of the
- * call in the statement that is running.
+ * A final function sees one group, but users ask about a statement. So records are added up over the groups of one
+ * aggregate call in the running statement.
  */
 #ifndef GPUREG_AGGREGATE_H
 #define GPUREG_AGGREGATE_H
@@ -12,42 +12,42 @@
 #include "fmgr.h"
 #include "nodes/execnodes.h"
 
-/* Of one aggregate in one statement; in the final function's fn_extra, which is this code's */
+/* Record of one aggregate call in one statement, kept in the final function's fn_extra, which aggregate.c owns */
 typedef struct GrAggregateRun
 {
-	uint64		number;			/* no two have the same */
-	char		function[NAMEDATALEN];
-	bool		by_scan;		/* the rows came from a custom scan of ours */
-	int			nworkers;		/* parallel workers below it */
-	double		started;		/* when the statement did */
-	int64		ngroups;		/* that had complete rows */
-	int64		nrows;			/* complete ones, of all groups */
-	int			nfeatures;		/* of the last group */
-	double		solve_s;		/* in the final function */
-	/* of fits in the final function: of all groups */
+	uint64		number;			/* unique number of this record */
+	char		function[NAMEDATALEN];	/* name of the aggregate */
+	bool		by_scan;		/* the rows came from gpureg's custom scan */
+	int			nworkers;		/* parallel workers that were launched below the aggregate */
+	double		started;		/* time at which the statement started */
+	int64		ngroups;		/* groups with complete rows */
+	int64		nrows;			/* complete rows of all groups */
+	int			nfeatures;		/* number of features of the last group */
+	double		solve_s;		/* seconds in the final function, over all groups */
+	/* for final functions that fit: totals over all groups */
 	int64		bytes_to_device;
 	double		copy_s;
 	double		kernel_s;
-	char		device[32];		/* of the last group, cut to size; "cpu" but of such fits */
+	char		device[32];		/* device of the last group's fit, truncated; "cpu" if there was no fit */
 } GrAggregateRun;
 
-/* Notes when statements start; when the library is loaded. */
+/* Installs the hook that records when statements start. Called when the library is loaded. */
 extern void gr_aggregate_init(void);
 
 /*
- * A group is done with. function: the name to show where the caller doesn't tell which aggregate it is, as window
- * functions don't; began: when the final function did. Does nothing in a parallel worker, where nobody could see it, or
- * where no aggregate calls.
+ * Records a finished group. function: name to show if the executor doesn't tell the aggregate, as for window functions;
+ * began: time at which the final function started. Does nothing in a parallel worker, where nobody could see the
+ * record, or outside an aggregate.
  */
 extern void gr_record_group(FunctionCallInfo fcinfo, const char *function, int64 nrows, int nfeatures, double began);
 
-/* The same of a group whose fit has made a record of its own, which becomes that of all groups. */
+/* Records a group whose fit has made its own record in gr_last_run. That record becomes the record of all groups. */
 extern void gr_add_group(FunctionCallInfo fcinfo, const char *function);
 
-/* What was computed from a state that was given, by a function that is no aggregate's. */
+/* Records a computation from a state by a function outside an aggregate. began: time at which the function started */
 extern void gr_record_state(FunctionCallInfo fcinfo, int64 nrows, int nfeatures, double began);
 
-/* What a final function of ours has noted; NULL: it is another's, or has met no group yet */
+/* Returns the record of a final function, or NULL if it is not gpureg's or has had no group yet. */
 extern const GrAggregateRun *gr_aggregate_run(const FmgrInfo *final);
 
 #endif							/* GPUREG_AGGREGATE_H */

@@ -1,6 +1,6 @@
 /*
- * boot_key.c: the keys of values; see boot_key.h. A key is made of the value itself, and no other type's functions are
- * called for it: it doesn't depend on settings, nor on who asks.
+ * boot_key.c: computes the keys of values; see boot_key.h. A key is computed from the value alone, without calling
+ * functions that a user could replace, so that it depends neither on settings nor on the current user.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 PG_FUNCTION_INFO_V1(gr_boot_key);
 PG_FUNCTION_INFO_V1(gr_cluster_key);
 
-/* No key: values that have none are grouped by the server. */
+/* Returned for values that have no key, which the server groups instead */
 #define NO_KEY 0x1p60
 
 static bool
@@ -77,7 +77,7 @@ key_of_bytes(const void *bytes, Size n)
 	return gr_boot_hash_key(gr_boot_hash_add(GR_BOOT_HASH_BEGIN, bytes, n));
 }
 
-/* In UTF-8, whatever the database has */
+/* Hashes the text in UTF-8, so that keys do not depend on the server's encoding. */
 int64
 gr_boot_text_key(const char *bytes, int nbytes)
 {
@@ -86,7 +86,7 @@ gr_boot_text_key(const char *bytes, int nbytes)
 	return converted == bytes ? key_of_bytes(bytes, nbytes) : key_of_bytes(converted, strlen(converted));
 }
 
-/* Of a character(n) without the blanks that don't count */
+/* Key of a text. blank_padded: the type is character(n), whose trailing blanks do not count */
 static int64
 key_of_text(Datum value, bool blank_padded)
 {
@@ -99,7 +99,7 @@ key_of_text(Datum value, bool blank_padded)
 	return gr_boot_text_key(bytes, n);
 }
 
-/* An integer that is a key by itself, or the digits: trailing zeros are the display scale's, and not the value's */
+/* Key of a numeric: the value if it is an integer within range, else the hash of its digits without trailing zeros */
 static int64
 key_of_numeric(Datum value)
 {
@@ -118,7 +118,7 @@ key_of_numeric(Datum value)
 	return key_of_bytes(digits, strlen(digits));
 }
 
-/* Returns a value of a type of integers, dates, timestamps, enums or oids as an integer, which tells it from others. */
+/* Returns a boolean, integer, date, timestamp, enum or oid as an integer that no other value of the type has. */
 static int64
 integer_of(Oid type, Datum value)
 {
@@ -177,7 +177,7 @@ gr_boot_key_type(FunctionCallInfo fcinfo, int argument)
 	return type;
 }
 
-/* The type, looked up at the first call */
+/* Returns the base type of the argument, looked up at the first call. */
 static Oid
 find_type(FunctionCallInfo fcinfo)
 {
@@ -225,8 +225,8 @@ gr_has_cluster_keys(Oid type)
 }
 
 /*
- * gpu_cluster_key("any") returns float8: an integer that tells the value's cluster; 2^60, which is no key, for a value
- * of 2^53 or more in size
+ * gpu_cluster_key("any") returns float8: an integer that identifies the value's cluster, or 2^60, which is no key, for
+ * values whose magnitude is 2^53 or more
  */
 Datum
 gr_cluster_key(PG_FUNCTION_ARGS)

@@ -1,5 +1,5 @@
 /*
- * boot_key.h: the keys by which a bootstrap draws; boot_draw.h says what values have which.
+ * boot_key.h: computes the integer keys of values, which decide their draws in a bootstrap; see also boot_draw.h.
  */
 #ifndef GPUREG_BOOT_KEY_H
 #define GPUREG_BOOT_KEY_H
@@ -8,10 +8,10 @@
 
 #include "fmgr.h"
 
-/* ERROR unless values of the type, which the query's column of that name has, have keys. */
+/* Raises an error unless values of type have keys. name: the query's column, for the message */
 extern void gr_check_boot_key(Oid type, const char *name);
 
-/* ERROR unless it is a type of integers or boolean, as that of a column of folds must be, whose keys are themselves. */
+/* Raises an error unless type, of a column of folds, is an integer type or boolean. name: as above */
 extern void gr_check_fold(Oid type, const char *name);
 
 /*
@@ -20,13 +20,13 @@ extern void gr_check_fold(Oid type, const char *name);
  */
 extern bool gr_has_cluster_keys(Oid type);
 
-/* The type of an argument, whose values have keys; ERROR if they don't. */
+/* Returns the base type of an argument. Raises an error if its values have no keys. */
 extern Oid	gr_boot_key_type(FunctionCallInfo fcinfo, int argument);
 
-/* The key of a value of such a type: an integer that is within 2^53 */
+/* Returns the key of a value: an integer within +-2^53. type: a base type whose values have keys */
 extern int64 gr_boot_key_of(Oid type, Datum value);
 
-/* The key of a text, whose blanks at the end count */
+/* Returns the key of a text in the server's encoding. Trailing blanks count. */
 extern int64 gr_boot_text_key(const char *bytes, int nbytes);
 
 #endif							/* GPUREG_BOOT_KEY_H */

@@ -1,5 +1,5 @@
 /*
- * cluster_sums.h: the sums of a cluster's rows: how many there are, and what scores.h has of them.
+ * cluster_sums.h: the number of rows of a cluster, and the sums over them that scores.h defines.
  */
 #ifndef GPUREG_CLUSTER_SUMS_H
 #define GPUREG_CLUSTER_SUMS_H
@@ -10,7 +10,7 @@
 
 typedef struct GrClusterSums
 {
-	int64		nrows;			/* that take part; 0 of none */
+	int64		nrows;			/* rows that take part */
 	double		data[FLEXIBLE_ARRAY_MEMBER];	/* see scores.h */
 } GrClusterSums;
 

@@ -1,5 +1,5 @@
 /*
- * families.c: families and links by their names; see families.h.
+ * families.c: reads families and links from their names; see families.h.
  */
 #include "postgres.h"
 
@@ -9,7 +9,7 @@
 
 #include "rows/state/families.h"
 
-/* The names that are listed, but for those that there aren't: "a, b and c" */
+/* Lists the names name(0) to name(n - 1) as "a, b and c", without those that are NULL. */
 static char *
 list_names(const char *(*name) (int), int n)
 {
@@ -77,7 +77,7 @@ gr_checked_theta(double theta)
 	return theta;
 }
 
-/* The number in "(number)", which is all that there is; false where it is something else */
+/* Reads the number in "(number)" at address at. Returns false unless at has exactly that. */
 static bool
 read_parenthesis(const char *at, double *number)
 {

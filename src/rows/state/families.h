@@ -1,5 +1,5 @@
 /*
- * families.h: families and links by the names that SQL's arguments give them.
+ * families.h: reads families and links from the names in SQL arguments.
  */
 #ifndef GPUREG_FAMILIES_H
 #define GPUREG_FAMILIES_H
@@ -8,23 +8,23 @@
 
 #include "compute/dist/family.h"
 
-/* What the names of a family and a link say */
+/* A distribution as its family's and link's names describe it */
 typedef struct GrNamedFamily
 {
 	GrDistribution distribution;
 	bool		quasi;			/* R's quasibinomial or quasipoisson */
 } GrNamedFamily;
 
-/* The family, with its default link and no theta; ERROR 22023 if there is none of that name. */
+/* Returns the family called name, with its default link and no theta. ERROR 22023 if there is none. */
 extern GrNamedFamily gr_read_family(const char *name);
 
-/* The same with a theta, which the negative binomial family has behind its name, as R spells it: "...(1.5)" */
+/* Like gr_read_family(), but reads theta in parentheses, as R writes it: "negative binomial(1.5)". ERROR without theta */
 extern GrNamedFamily gr_read_family_and_theta(const char *name);
 
-/* Another link; ERROR 22023 or 0A000 if there is none of that name, or the family can't have it. */
+/* Sets the link called name. ERROR 22023 if there is none, 0A000 if the family does not support it. */
 extern void gr_read_link(const char *name, GrDistribution *distribution);
 
-/* A theta, which is finite and positive; else ERROR 22023 */
+/* Returns theta. ERROR 22023 unless theta is finite and positive. */
 extern double gr_checked_theta(double theta);
 
 #endif							/* GPUREG_FAMILIES_H */

@@ -10,8 +10,8 @@
 #include "run/clock.h"
 
 /*
- * The state as a value. NULL if it has no complete row, unless gpu_logreg_fit() asked for it, which wants to know what
- * was left out.
+ * Returns the state as a value, without pending rows. NULL if it has no complete row, unless it is of gpu_logreg_fit(),
+ * which needs the number of rows left out.
  */
 static Datum
 final(FunctionCallInfo fcinfo, GrStateType type)
@@ -24,7 +24,7 @@ final(FunctionCallInfo fcinfo, GrStateType type)
 	state = gr_state_settled(PG_GETARG_DATUM(0), type, NULL);
 	if (state->nrows == 0 && !state->internal)
 		PG_RETURN_NULL();
-	/* in a window frame that grows, the aggregate goes on changing its state: what was returned must not follow */
+	/* copy: in a growing window frame, the aggregate goes on changing its state after this result was returned */
 	if ((Pointer) state == PG_GETARG_POINTER(0))
 		state = gr_state_resize(state, 0);
 	if (!state->internal && state->nrows > 0)
