@@ -1,6 +1,6 @@
 /*
- * boot_key.c: computes the keys of values; see boot_key.h. A key is computed from the value alone, without calling
- * functions that a user could replace, so that it depends neither on settings nor on the current user.
+ * boot_key.c: computes the keys of values; see boot_key.h. A key is computed from the value alone, without calling SQL
+ * functions, so that it depends neither on settings nor on the current user.
  */
 #include "postgres.h"
 

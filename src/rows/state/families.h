@@ -18,7 +18,7 @@ typedef struct GrNamedFamily
 /* Returns the family called name, with its default link and no theta. ERROR 22023 if there is none. */
 extern GrNamedFamily gr_read_family(const char *name);
 
-/* Like gr_read_family(), but reads theta in parentheses, as R writes it: "negative binomial(1.5)". ERROR without theta */
+/* Like gr_read_family(), with the theta that a negative binomial has in parentheses: "negative binomial(1.5)". */
 extern GrNamedFamily gr_read_family_and_theta(const char *name);
 
 /* Sets the link called name. ERROR 22023 if there is none, 0A000 if the family does not support it. */

@@ -1,5 +1,5 @@
 /*
- * state.h: what aggregates carry: the SQL types gpu_ols_stats and gpu_logreg_step, which are one to this code.
+ * state.h: the states of the aggregates: the SQL types gpu_ols_stats and gpu_logreg_step, which share one layout.
  */
 #ifndef GPUREG_STATE_H
 #define GPUREG_STATE_H
@@ -20,8 +20,8 @@
 #include "run/compat.h"
 
 /*
- * Of the value as it lies in memory and in tables; the text and the wire have their own. A gpu_ols_stats of versions 1
- * and 2, which had another head, is read wherever a value comes from.
+ * Version of the layout in memory and in tables; text and binary output have their own versions. A gpu_ols_stats of
+ * version 1 or 2, which had another head, is still read from everywhere.
  */
 #define GR_STATE_VERSION 3
 
@@ -32,75 +32,75 @@ typedef enum GrStateType
 	GR_STEP						/* gpu_logreg_step: a pass */
 } GrStateType;
 
-/* The kind of sums that a gpu_ols_stats has: the Gram matrix of (1, x, y) about a shift, as gram_shift.h has it */
+/* Kind of the sums of a gpu_ols_stats: the Gram matrix of (1, x, y) about a shift; see gram_shift.h */
 #define GR_KIND_GRAM (-1)
 
-/* More than a fit ever follows */
+/* Largest number of faces in a state, more than a fit ever needs */
 #define GR_MAX_FACES 64
 
-/* Rows are counted in a float8 among the sums of a pass, which is exact up to here. */
+/* Largest number of rows: a pass counts them in a float8, which is exact up to 2^53. */
 #define GR_PASS_ROWS_MAX 9007199254740992.0
 
 /*
- * What is asked of the rows, the sums so far, and rows that are not in them yet. A value on disk, on the wire or given
- * to a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch
- * of rows, since the kernels want many at a time, and is updated in place.
+ * A state has the request for sums, the sums so far, and pending rows, which are not in the sums yet. A value on disk,
+ * on the wire or given to a user has no pending rows: capacity and npending are 0. Inside an aggregate the same varlena
+ * has room for a batch of rows, since the kernels need many at a time, and is updated in place.
  *
- * What is asked of a gpu_ols_stats' rows is nothing; of a gpu_logreg_step's, a pass. A value given to a user is of
- * kind EXACT, without faces, basis or shift, all of its sums but the deviance finite; others exist within a statement
- * of gpu_logreg_fit(). One without a complete row is a logistic regression's, whatever family its aggregate is of.
+ * A gpu_ols_stats has no request; the request of a gpu_logreg_step is a pass. A value given to a user is of kind EXACT,
+ * without faces, basis or shift, and all of its sums but the deviance are finite; other values exist within a statement
+ * of gpu_logreg_fit(). A step without a complete row is a logistic regression's, whatever its aggregate's family is.
  */
 typedef struct GrState
 {
-	/* what a row is taken with: in one cache line, mostly, where there are as many states as groups */
+	/* members used for each row come first, so that they mostly share a cache line if there are many groups */
 	int32		vl_len_;		/* varlena header */
 	int16		version;		/* GR_STATE_VERSION */
 	int8		type;			/* GrStateType */
 	int8		kind;			/* GR_KIND_GRAM or a GrPassKind */
 	int32		nfeatures;		/* -1 until a complete row was seen */
 	int16		npending;		/* rows in pending, <= capacity */
-	int16		capacity;
+	int16		capacity;		/* rows that pending can hold */
 	int64		nrows;			/* complete rows, the pending ones included */
 
 	int64		nskipped;		/* rows left out for a NULL */
-	double		face_relative;	/* of a gpu_ols_stats: gr_state_lower_bound() */
+	double		face_relative;	/* as in GrPass, or its edge; gpu_ols_stats: gr_state_lower_bound() */
 	int16		nfaces;
 	int16		nchanged;		/* features that a basis changes */
-	int16		nworkers;		/* of a pass over a query: parallel workers that had rows; else 0 */
-	int8		intercept;		/* of a gpu_logreg_step: is there one in the model? */
-	int8		internal;		/* asked for by gpu_logreg_fit(), which looks at the sums itself */
-	int8		weight;			/* the rows that it takes have weights */
-	int8		offset;			/* ... offsets: for gpu_logreg_fit() alone */
+	int16		nworkers;		/* pass over a query: parallel workers that had rows; else 0 */
+	int8		intercept;		/* gpu_logreg_step: the model has an intercept */
+	int8		internal;		/* requested by gpu_logreg_fit(), which checks the sums itself */
+	int8		weight;			/* rows have weights */
+	int8		offset;			/* rows have offsets: for gpu_logreg_fit() only */
 	int8		weighting;		/* GrWeighting */
 	int8		weighted;		/* gpu_ols_stats: rows with weights are in the sums */
 	int8		linear;			/* the pass is linear, see glm.h */
-	int8		family;			/* GrFamily; gaussian of a gpu_ols_stats */
-	int8		link;			/* GrLink; identity of a gpu_ols_stats */
+	int8		family;			/* GrFamily; gpu_ols_stats: gaussian */
+	int8		link;			/* GrLink; gpu_ols_stats: identity */
 	int8		measure;		/* GrMeasure */
-	int8		quasi;			/* of a gpu_logreg_step that users have: the family is quasibinomial or -poisson */
-	int32		nnames;			/* of a gpu_ols_stats: cells that its columns' names take; 0: they have none */
-	double		theta;			/* gr_parameter_of() the distribution; users have no exponent but 0 */
-	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
+	int8		quasi;			/* public gpu_logreg_step: the family is quasibinomial or quasipoisson */
+	int32		nnames;			/* gpu_ols_stats: float8 cells of the columns' names; 0: there are no names */
+	double		theta;			/* gr_parameter_of() the distribution; 0 in public values of families without theta */
+	double		log_constant;	/* gpu_ols_stats: constant of rows with weights, see GrRowTotals */
 	/*
 	 * gpu_ols_stats: shift[t], sums[], names[nnames], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols().
-	 * The sums: hi[triangle of t + 1], lo[same]. The names: t strings one behind the other, each with its final 0, the
-	 * response's first; then zeros.
+	 * The sums are hi[triangle of t + 1], lo[same]. The names are t consecutive strings, each with its final 0, the
+	 * response's first; zeros fill the last cell.
 	 *
 	 * gpu_logreg_step: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][2 t], changed[nchanged],
-	 * basis[nchanged][t], factor[triangle of t] where the measure has one, sums[], the totals of rows that have some,
-	 * pending[capacity][c]. The sums: as glm.h has them.
+	 * basis[nchanged][t], factor[triangle of t] if the measure has one, sums[], totals if the rows have some,
+	 * pending[capacity][c]. glm.h defines the sums.
 	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrState;
 
-/* t: terms of a pass; 0 until a complete row was seen */
+/* Number t of terms of a pass; 0 until a complete row was seen */
 static inline Size
 gr_state_nterms(const GrState *state)
 {
 	return gr_nterms(state->nfeatures);
 }
 
-/* Entries of the Gram matrix's triangle hi, and of lo, of GRAM, EXACT and FACE */
+/* Number of entries of the triangle hi, and of lo, for the kinds GRAM, EXACT and FACE */
 static inline int64
 gr_state_triangle(const GrState *state)
 {
@@ -108,7 +108,7 @@ gr_state_triangle(const GrState *state)
 												  (state->kind == GR_KIND_GRAM ? 0 : 1));
 }
 
-/* The kind of the values that users have */
+/* Kind of the public values of a type */
 static inline int
 gr_public_kind(GrStateType type)
 {
@@ -124,7 +124,7 @@ gr_kind_nsums(int kind, int nfeatures)
 		gr_pass_nsums((GrPassKind) kind, nfeatures);
 }
 
-/* Of the rows that it takes */
+/* Shape of the state's rows */
 static inline GrRowShape
 gr_state_shape(const GrState *state)
 {
@@ -139,7 +139,7 @@ gr_state_rules(const GrState *state)
 	return (GrRowRules) {(GrFamily) state->family, (GrWeighting) state->weighting, state->theta};
 }
 
-/* c: values of a row; 0 until a complete row was seen */
+/* Number c of float8 in a row; 0 until a complete row was seen */
 static inline Size
 gr_state_ncols(const GrState *state)
 {
@@ -152,14 +152,14 @@ gr_state_distribution(const GrState *state)
 	return gr_distribution_of((GrFamily) state->family, (GrLink) state->link, state->theta);
 }
 
-/* Is it a step of logistic regression, or a pass of such a fit? Asked for each row: one branch */
+/* True if the state is of a logistic regression. Called for each row, so the test has one branch. */
 static inline bool
 gr_state_is_logistic(const GrState *state)
 {
 	return ((state->family ^ GR_BINOMIAL) | (state->link ^ GR_LOGIT) | state->quasi) == 0;
 }
 
-/* Cells that totals take */
+/* Number of float8 cells that the totals take */
 static inline Size
 gr_state_ntotals(const GrState *state)
 {
@@ -173,7 +173,7 @@ gr_state_beta(GrState *state)
 	return state->data;
 }
 
-/* 1 for a term that is to stay out of the model, since its beta was given as NULL; else 0 */
+/* [t] 1 for a term that stays out of the model because its beta is NULL, else 0 */
 static inline double *
 gr_state_fixed(GrState *state)
 {
@@ -198,7 +198,7 @@ gr_state_faces(GrState *state)
 	return gr_state_face_absolute(state) + state->nfaces;
 }
 
-/* which features the basis changes */
+/* [nchanged] indexes of the features that the basis changes, ascending */
 static inline double *
 gr_state_changed(GrState *state)
 {
@@ -242,8 +242,8 @@ gr_state_lo(GrState *state)
 }
 
 /*
- * The lower bound of the arrays that gpu_ols_vector_pass has met, which array_agg wants to be the same in all rows; of
- * use within that aggregate alone
+ * Lower bound of the arrays in gpu_ols_vector_pass, which must be the same in all rows, as for array_agg. Used within
+ * that aggregate only
  */
 static inline double *
 gr_state_lower_bound(GrState *state)
@@ -251,28 +251,28 @@ gr_state_lower_bound(GrState *state)
 	return &state->face_relative;
 }
 
-/* Of a gpu_ols_stats that has some */
+/* Names of the columns, of a gpu_ols_stats whose nnames isn't 0 */
 static inline char *
 gr_state_names(GrState *state)
 {
 	return (char *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
 }
 
-/* They are the value's end: wanted for each row, they are found from there. */
+/* Pending rows. Their address is computed from the value's end, because it is needed for each row. */
 static inline double *
 gr_state_pending(GrState *state)
 {
 	return (double *) ((char *) state + VARSIZE(state)) - state->capacity * gr_state_ncols(state);
 }
 
-/* Of a gpu_logreg_step that has some */
+/* Totals, of a gpu_logreg_step whose gr_state_ntotals() isn't 0 */
 static inline GrRowTotals *
 gr_state_totals(GrState *state)
 {
 	return (GrRowTotals *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
 }
 
-/* What is beside the matrix of a public value's sums, as far as it has to be finite for its text to be read back */
+/* True if all numbers beside the matrix are finite that must be for a public value's text to be read back. */
 static inline bool
 gr_state_others_finite(GrState *state)
 {
@@ -285,7 +285,7 @@ gr_state_others_finite(GrState *state)
 	return ok;
 }
 
-/* True if all is finite that has to be for a public value's text to be read back. */
+/* True if all numbers are finite that must be for a public value's text to be read back. */
 static inline bool
 gr_state_is_finite(GrState *state)
 {
@@ -295,7 +295,7 @@ gr_state_is_finite(GrState *state)
 		gr_gram_finite(gr_state_hi(state), state->nfeatures + (state->type == GR_STEP ? 1 : 0), &column);
 }
 
-/* The Gram matrix of a gpu_ols_stats, as it lies there; its counts are 0. */
+/* The Gram matrix of a gpu_ols_stats, which shares the state's memory; its counts are 0. */
 static inline GrGram
 gr_state_matrix(GrState *state)
 {
@@ -304,14 +304,14 @@ gr_state_matrix(GrState *state)
 	};
 }
 
-/* Observations: rows, or the sum of their frequencies, whose ERROR see gr_count() */
+/* Number of observations: rows, or the sum of their frequencies. ERROR as in gr_count() */
 static inline int64
 gr_state_nobs(GrState *state)
 {
 	return state->weighted && state->weighting == GR_FREQUENCIES ? gr_count(gr_state_hi(state)[0]) : state->nrows;
 }
 
-/* gr_state_matrix() with its observations and log_constant; ERROR as above. The rows summed are left out. */
+/* gr_state_matrix() with its observations and log_constant, but without its rows. ERROR as in gr_state_nobs() */
 static inline GrGram
 gr_state_gram(GrState *state)
 {
@@ -322,109 +322,105 @@ gr_state_gram(GrState *state)
 	return gram;
 }
 
-/* A value for users, without rows; of a model with an intercept, at a beta of 0 */
+/* Creates a public value without rows, of a model with an intercept at beta 0. capacity: pending rows it can hold */
 extern GrState *gr_state_create(GrStateType type, int nfeatures, int capacity);
 
-/* The same, a gpu_logreg_step, of a family; nfeatures >= 0 */
+/* Creates a public gpu_logreg_step of a distribution, like gr_state_create(). nfeatures >= 0 */
 extern GrState *gr_state_create_step(GrDistribution distribution, bool quasi, int nfeatures, int capacity);
 
 /*
- * A value with this head, all of whose numbers but the capacity are its own and must be within their bounds. Its arrays
- * are 0, and sums that are not are for gr_state_clear().
+ * Creates a value with the numbers of head, which must be within their bounds, and another capacity. All arrays are 0;
+ * gr_state_clear() sets the sums that must not be. ERROR if the value would be too large
  */
 extern GrState *gr_state_create_like(const GrState *head, int capacity);
 
-/* Where a gpu_logreg_step has an array of a request; NULL: it has none such */
+/* Returns a request's array in a gpu_logreg_step, or NULL if the state has no such array. */
 extern double *gr_state_array(GrState *state, GrRequestArray array);
 
-/* The basis that a request has, whose numbers stay the request's; in the current memory context */
+/* Returns a request's basis. Its coefficients point into request; changed is allocated in the current context. */
 extern GrBasis gr_state_requested_basis(GrState *request);
 
-/* The same for the sums of gpu_ols_fit(), of rows whose number of features may not be known */
+/* Creates the request of gpu_ols_fit(): a gpu_ols_stats of unknown width, with the weights of shape and rules */
 extern GrState *gr_state_request_sums(GrRowShape shape, GrRowRules rules);
 
-/* Room for rows of another shape: a state without pending rows, its own or a copy */
+/* Returns a copy of state for rows with another weight and offset, without pending rows. Flushes state first. */
 extern GrState *gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int capacity);
 
 /*
- * Is the value, of this version and with a head, laid out as that says, with parts that go together? All that is done
- * with one rests on that; what the numbers are doesn't matter.
+ * True if a value of this version, with a whole head, has the layout that its head describes, and a valid combination
+ * of parts. All other functions rely on that. The values of the sums aren't checked.
  */
 extern bool gr_state_is_well_formed(GrState *state, GrStateType type);
 
-/* A value that comes from a caller: well formed, and of this version or made so. ERROR if it isn't. */
+/* Checks a value from a caller, and upgrades versions that can be. ERROR if it is malformed or of another version */
 extern GrState *gr_state_checked(GrState *state, GrStateType type);
 
 /*
- * The argument as a value without pending rows: itself where it has none, else a copy in the current context. names: of
- * the columns, for messages, as in gr_raise_columns(), or NULL.
+ * Returns the argument, checked, as a value without pending rows: datum itself, or a copy in the current context.
+ * names: names of the columns for messages, as in gr_raise_columns(), or NULL
  */
 extern GrState *gr_state_settled(Datum datum, GrStateType type, const char *const *names);
 
-/* Adds the pending rows of a state of this process's own, which then has no room for others. */
+/* Adds the pending rows of a state that this process made, and removes the room for pending rows. */
 extern void gr_state_settle(GrState *state, const char *const *names);
 
 /*
- * Adds what other has, without pending rows, to a state that has a width. ERROR if something else was asked of other's
- * rows
+ * Adds the sums of other, which has no pending rows, to state, whose nfeatures is known. ERROR if their requests differ
  */
 extern void gr_state_merge(GrState *state, GrState *other);
 
 /*
- * names: nbytes of them, as GrState has them, a column of state's each: a copy of a gpu_ols_stats without pending rows
- * that has these names. ERROR where they are too long for a value.
+ * Returns a copy of a gpu_ols_stats with names and without pending rows. names: nbytes bytes in GrState's layout, one
+ * name per column. ERROR if they are too long for a value
  */
 extern GrState *gr_state_named(GrState *state, const char *names, Size nbytes);
 
-/* The names of its columns, which are the state's: of the features, and then of the response; NULL: they have none */
+/* Returns the names of the features and then of the response, which point into state, or NULL if there are none. */
 extern const char **gr_state_column_names(GrState *state);
 
-/* Its name */
+/* Returns the SQL name of a type. */
 extern const char *gr_state_type(GrStateType type);
 
-/* ERROR unless it is one of these; wherever a state comes from outside an aggregate: text, the wire, a table. */
+/* ERROR unless oldest <= version <= newest. Called for a state from outside an aggregate: text, the wire or a table */
 extern void gr_state_check_version(GrStateType type, int version, int oldest, int newest);
 
 /*
- * For the functions that take rows, state_rows.c
+ * Used by the functions that take rows, in state_rows.c
  */
 
-/* What differs between the types, but for their sums */
+/* Differences between the types other than their sums */
 typedef struct GrStateKind
 {
 	const char *type;
-	const char *pass;			/* the aggregate over a query's columns, and whose it is */
-	const char *fit;
-	/*
-	 * rows that a state holds back: few at first, so that a small group stays small, then as many as the kernels like
-	 * at a time
-	 */
+	const char *pass;			/* aggregate over a query's columns */
+	const char *fit;			/* function that uses that aggregate */
+	/* pending rows: few at first, so that a small group stays small, then as many as the kernels are efficient with */
 	int			first_capacity;
 	int			full_capacity;
-	int			oldest;			/* version that is read from a table */
+	int			oldest;			/* oldest version that is read from a table */
 } GrStateKind;
 
 extern const GrStateKind gr_state_kinds[];
 
-/* So that rows can be added: sums of none. The state */
+/* Sets the sums to those of no rows. Returns state. */
 extern GrState *gr_state_clear(GrState *state);
 
-/* A copy with another capacity, which must hold the rows that are pending. */
+/* Returns a copy with another capacity, which must be enough for the pending rows. */
 extern GrState *gr_state_resize(const GrState *from, int capacity);
 
 /*
- * Adds rows of its shape to the sums, at least one; where a basis is asked for they are changed in place. Whoever has
- * them counts them. names: of the columns, for messages, or NULL
+ * Adds at least one row of the state's shape to the sums, but not to nrows. If the state has a basis, rows are changed
+ * in place. names: names of the columns for messages, or NULL
  */
 extern void gr_state_add(GrState *state, double *rows, int nrows, const char *const *names);
 
 /* Adds the pending rows to the sums. */
 extern void gr_state_flush(GrState *state, const char *const *names);
 
-/* The first argument as a state that may be changed: the aggregate's own, or a copy, checked; NULL for NULL */
+/* Returns the first argument as a state that may be changed: the aggregate's own, or a checked copy. NULL if NULL */
 extern GrState *gr_state_argument(FunctionCallInfo fcinfo, GrStateType type);
 
-/* A state handed to SQL outside an aggregate has no pending rows. */
+/* Returns state to SQL. Outside an aggregate its pending rows are added first. */
 static inline Datum
 gr_state_result(FunctionCallInfo fcinfo, GrState *state)
 {
@@ -433,7 +429,7 @@ gr_state_result(FunctionCallInfo fcinfo, GrState *state)
 	PG_RETURN_POINTER(gr_state_settled(PointerGetDatum(state), (GrStateType) state->type, NULL));
 }
 
-/* A function of SQL's as what one of ours does for a type */
+/* Defines the SQL function name, which calls function for a type. */
 #define GR_STATE_FUNCTION(name, function, type) \
 	PG_FUNCTION_INFO_V1(name); \
 	Datum \
