@@ -1,9 +1,9 @@
 /*
  * request_pass.c: the aggregate gpu_request_pass; see request_pass.h.
  *
- * Where a request's kind wants many rows at a time, a state holds rows back. There may be as many groups as rows where
- * it does not: such a state is little more than its sums. Between processes a state travels with the request's head,
- * which is all that merging takes.
+ * If a request's kind is efficient with many rows at a time, a state holds rows back. Otherwise a state is little more
+ * than its sums, since there may be as many groups as rows. Between processes a state is sent with the request's head,
+ * which is all that merging needs.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ enum
 
 StaticAssertDecl(ARG_NAMES == GR_REQUEST_NAMES && FIRST_COLUMN == GR_REQUEST_NPARAMS + 1, "arguments");
 
-/* The most float8 that sums have; beyond it no aggregate should hold them. */
+/* Largest number of float8 in an aggregate's sums */
 #define SUMS_MAX ((Size) 64 << 20)
 
 /* Rows are counted in a float8 among sums, which is exact up to here. */
@@ -64,19 +64,19 @@ struct GrRequestCall
 	GrRowRules	rules;
 	GrBasis		basis;			/* nchanged 0: there is none */
 	GrRequest  *request;
-	GrRequest	head;			/* the same without arrays */
+	GrRequest	head;			/* the request without arrays */
 	void	   *scratch;
-	double	   *row;			/* where states hold no rows back */
-	int			batch;			/* rows that a state holds back, and one more; 1: none */
+	double	   *row;			/* buffer for a row if states hold no rows back */
+	int			batch;			/* number of rows at which a state adds its pending rows; 1: no rows are held back */
 	int			ntotals;
 	bool		may_be_plain;	/* see is_plain() */
-	const char *const *names;	/* of the columns, for messages; NULL: not read */
+	const char *const *names;	/* names of the columns for messages; NULL: not read yet */
 };
 
 struct GrRequestSums
 {
 	const GrRequest *head;
-	GrRequestCall *call;		/* NULL in one that has no rows of its own */
+	GrRequestCall *call;		/* NULL for a merged state, which takes no rows */
 	GrRequestCounts counts;
 	int			npending;
 	double		data[FLEXIBLE_ARRAY_MEMBER];	/* sums, totals, and the call's batch of rows if it is not 1 */
@@ -221,7 +221,7 @@ read_request(FunctionCallInfo fcinfo, GrRequestCall *call)
 	};
 }
 
-/* Makes what is the same for all rows at the first row. */
+/* Creates the call's description at the first row. */
 static pg_noinline GrRequestCall *
 describe_call(FunctionCallInfo fcinfo)
 {
@@ -284,7 +284,7 @@ state_argument(FunctionCallInfo fcinfo, int argno)
 	return PG_ARGISNULL(argno) ? NULL : (GrRequestSums *) PG_GETARG_POINTER(argno);
 }
 
-/* A state of no rows, with room for so many numbers behind the sums and totals */
+/* Creates a state without rows, with room for nmore float8 behind the sums and totals. */
 static GrRequestSums *
 create_state(MemoryContext context, const GrRequest *head, int ntotals, Size nmore)
 {
@@ -323,7 +323,7 @@ gr_request_begin(GrRequestCall *call, MemoryContext context)
 	return state;
 }
 
-/* Adds rows that are checked. */
+/* Adds checked rows to the sums and totals. */
 static void
 add_rows(GrRequestSums *state, double *rows, int64 nrows)
 {
@@ -350,7 +350,7 @@ flush(GrRequestSums *state)
 		add_rows(state, pending_of(state), n);
 }
 
-/* ERROR unless rows can be computed with; a row whose key is none can only be made up. */
+/* Raises an error for a row with a value that is not allowed. Only a made-up query has an invalid key. */
 static void
 check_rows(const GrRequestCall *call, const double *rows, int64 nrows, const char *const *names)
 {
@@ -404,7 +404,7 @@ is_plain(const GrRequestCall *call, const double *row)
 	return sum == 0 && (row[p] == 0 || row[p] == 1);
 }
 
-/* ERROR unless the row can be computed with: its names are at hand here. */
+/* Checks a row that isn't plain, with the columns' names for messages. */
 static pg_noinline void
 check_row(FunctionCallInfo fcinfo, GrRequestCall *call, const double *row)
 {
@@ -414,7 +414,7 @@ check_row(FunctionCallInfo fcinfo, GrRequestCall *call, const double *row)
 		check_rows(call, row, 1, read_names(fcinfo, call));
 }
 
-/* Takes a row that is at its place: the next pending one, or the call's. */
+/* Takes a row, which is in place: the next pending row, or the call's buffer. */
 static inline void
 take_row(FunctionCallInfo fcinfo, GrRequestSums *state, double *row)
 {
@@ -485,7 +485,7 @@ gr_request_combine(PG_FUNCTION_ARGS)
 	if (other == NULL)
 		PG_RETURN_POINTER(state);
 	flush(other);
-	/* the other one's memory may be that of a tuple */
+	/* copy: other's memory may be a tuple's */
 	if (state == NULL)
 	{
 		state = create_state(context, merged_head(fcinfo, other->head), other->counts.ntotals, 0);

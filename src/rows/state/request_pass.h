@@ -18,7 +18,7 @@
 #include "rows/columns/columns.h"
 #include "rows/state/state.h"
 
-/* Parameters of gpu_request_pass before the columns, and which of its transition function's arguments are the names */
+/* Number of gpu_request_pass's parameters before the columns, and index of the names in its transition function */
 #define GR_REQUEST_NPARAMS 3
 #define GR_REQUEST_NAMES 2
 
@@ -33,10 +33,10 @@ extern double gr_request_planned_cost;
 /* Counts of the rows of a result or of a state, besides its sums */
 typedef struct GrRequestCounts
 {
-	int64		nrows;			/* that took part */
-	int64		nskipped;		/* left out for a NULL */
+	int64		nrows;			/* rows that took part */
+	int64		nskipped;		/* rows left out for a NULL */
 	int32		nworkers;		/* parallel workers that had rows */
-	int32		ntotals;		/* cells of GrRowTotals behind the sums: of all of it, or 0 */
+	int32		ntotals;		/* float8 cells of the GrRowTotals behind the sums; 0: there is none */
 } GrRequestCounts;
 
 typedef struct GrRequestResult
@@ -44,7 +44,7 @@ typedef struct GrRequestResult
 	GrRequestCounts counts;
 	const double *sums;
 	const GrRowTotals *totals;	/* NULL: rows have none */
-	void	   *memory;			/* of the sums and totals, in the context in which the result was read */
+	void	   *memory;			/* holds sums and totals, in the context in which the result was read */
 } GrRequestResult;
 
 /*
@@ -66,7 +66,7 @@ extern void gr_request_params(Datum request, const GrColumns *columns, const GrC
 /* Reads a value that gpu_request_pass has returned, with nsums sums. ERROR if it has other ones. */
 extern GrRequestResult gr_request_result(Datum value, Size nsums);
 
-/* Gives the result's memory back. */
+/* Frees the result's memory. */
 extern void gr_request_free(GrRequestResult *result);
 
 /*
@@ -76,7 +76,7 @@ extern void gr_request_free(GrRequestResult *result);
 /* A call's arguments, the same for all groups: made at the first row, and kept with the function's call */
 typedef struct GrRequestCall GrRequestCall;
 
-/* Sums on their way */
+/* Sums of a request that rows are being added to */
 typedef struct GrRequestSums GrRequestSums;
 
 /* ERROR unless the arguments are a request for such columns. */
@@ -90,10 +90,10 @@ extern int	gr_request_block(const GrRequestCall *call);
 
 extern GrRequestSums *gr_request_begin(GrRequestCall *call, MemoryContext context);
 
-/* Adds complete rows, which it may change. names: of the columns, for messages, or NULL */
+/* Adds complete rows, which may be changed in place. names: names of the columns for messages, or NULL */
 extern void gr_request_take(GrRequestSums *sums, double *rows, int64 nrows, const char *const *names);
 
-/* The partial state as parallel workers send it */
+/* Returns the partial state in the form that parallel workers send. counts_worker: keep its count of workers */
 extern Datum gr_request_partial(GrRequestSums *sums, int64 nskipped, bool counts_worker);
 
 #endif							/* GPUREG_REQUEST_PASS_H */

@@ -1,5 +1,5 @@
 /*
- * state.c: the states of the aggregates: layout, sums, what comes from a caller, and the combine functions.
+ * state.c: the states of the aggregates: layout, sums, checks of a caller's values, and the combine functions.
  *
  * The transition type is the SQL type itself, a flat varlena that is updated in place, and not an expanded object:
  * those need a memory context each, and HashAggregate walks all of its child contexts whenever it meets a new group,
@@ -36,7 +36,7 @@ const GrStateKind gr_state_kinds[] = {
  * Layout
  */
 
-/* A head's numbers must be within their bounds: then nothing here overflows. */
+/* Size of a value in bytes. The numbers of head must be within their bounds, so that nothing overflows. */
 static Size
 state_size(const GrState *head, int capacity)
 {
@@ -238,7 +238,7 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 	if (!gr_all_finite(rows, nrows, gr_row_ncols(gr_state_shape(state)), &nonfinite))
 		gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
 	else if (!gr_state_others_finite(state) || (state->linear && column == 0))
-		/* the same without a beta: a response that a mean near it can't be had for */
+		/* in a pass without beta, the response is so extreme that no mean near it can be computed */
 		gr_fail(&err, GR_OUT_OF_RANGE, p, "%s", "");
 	else if (weighted && column == 0)
 		/* it is the weight's root, which beta alone can spoil */
@@ -252,7 +252,7 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 	gr_raise_row(&err, gr_state_shape(state), names);
 }
 
-/* The first rows choose the shift; where later ones don't bear it, the matrix is translated to one that they do. */
+/* Chooses the shift at the first rows. Translates the matrix to another shift if later rows aren't exact with it. */
 static void
 settle_shift(GrState *state, const double *rows, int nrows, GrPoll *poll)
 {
@@ -289,7 +289,7 @@ add_to_gram(GrState *state, const double *rows, int nrows, double *scratch)
 		raise_canceled("Gram matrix");
 }
 
-/* Brings rows to the basis that is asked for, if any is. */
+/* Changes rows in place to the state's basis, if it has one. */
 static void
 change_rows(GrState *state, double *rows, int nrows)
 {
@@ -329,7 +329,7 @@ add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 		raise_canceled("a pass over the rows");
 }
 
-/* What the rows' weights come to, but for the sums */
+/* Adds the totals of rows with weights. */
 static void
 add_totals(GrState *state, const double *rows, int nrows)
 {
@@ -381,7 +381,7 @@ gr_state_flush(GrState *state, const char *const *names)
 }
 
 /*
- * What comes from a caller
+ * Values from a caller
  */
 
 const char *
@@ -411,8 +411,8 @@ raise_malformed(GrStateType type)
 }
 
 /*
- * Are the features that the basis changes features, in ascending order? That no memory but the rows' is changed rests
- * on it.
+ * True if the basis changes existing features, in ascending order. change_rows() relies on that to stay within the
+ * rows' memory.
  */
 static bool
 is_basis(GrState *state)
@@ -430,7 +430,7 @@ is_basis(GrState *state)
 	return true;
 }
 
-/* Is the distribution one that there is? */
+/* True if family, link and theta are a valid distribution. */
 static bool
 is_distribution(const GrState *state)
 {
@@ -443,8 +443,8 @@ is_distribution(const GrState *state)
 }
 
 /*
- * May a user have it? Other families than the logistic regression's have no value without rows, and begin with a linear
- * pass, but for linear regression, which needs none.
+ * True if a user may have the value. Only logistic regression has values without rows. A pass may be linear only if the
+ * distribution's fits begin with a linear pass.
  */
 static bool
 is_public(const GrState *state)
@@ -460,7 +460,7 @@ is_public(const GrState *state)
 		(state->linear == 0 || gr_is_first_linear(gr_state_distribution(state)));
 }
 
-/* Do the parts go together that the head names? */
+/* True if the parts that the head names can be combined. */
 static bool
 is_of_a_kind(const GrState *state)
 {
@@ -484,7 +484,7 @@ is_of_a_kind(const GrState *state)
 		(state->measure != GR_MEASURE_COARSE_STEP || gr_state_nterms(state) >= GR_COARSE_TERMS_MIN);
 }
 
-/* Are there as many names as columns? Nobody looks further than these then. */
+/* True if there are no names, or as many as columns, none empty. Other functions read no further than these. */
 static bool
 are_names(GrState *state)
 {

@@ -1,5 +1,5 @@
 /*
- * state_rows.c: rows on their way into a state: the transition functions of the aggregates.
+ * state_rows.c: the transition functions of the aggregates, which add rows to a state.
  *
  * gpu_ols_agg(y, x...) and its like, gpu_logreg_step_agg(beta, y, x...) and gpu_glm_step_agg(family, link, beta, y,
  * x...) take rows as arrays. gpu_ols_pass(request, names, widths, columns...) is what gpu_ols_fit() runs over its
@@ -39,7 +39,7 @@ PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
  * Rows
  */
 
-/* Where the matrix is larger than all the rows that a state may hold back, these are few. */
+/* Initial number of pending rows: the full number if the matrix is larger than all these rows anyway */
 static int
 first_capacity(GrStateType type, int p)
 {
@@ -226,8 +226,8 @@ raise_other_aggregate(const char *name)
 }
 
 /*
- * The state, with a row of y, a boolean or a number, and of x, the argument behind y. binomial: at beta, argument 1;
- * weight: which is argument 1 then.
+ * Adds a row of y, a boolean or a number, and of x, the argument after y, to the state, which is returned. type:
+ * GR_STEP has beta as argument 1; weight: argument 1 is the row's weight
  */
 static pg_attribute_always_inline Datum
 accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, const int y_argno)
@@ -411,7 +411,7 @@ family_arguments(FunctionCallInfo fcinfo)
 	return kept;
 }
 
-/* Is beta 0, but for terms that are kept out? These may be as many as fixed says, and not all that there are. */
+/* True if beta is 0, at most fixed terms are kept out of the model, and at least one term is left. */
 static bool
 is_at_zero(GrState *state, int fixed)
 {
@@ -538,7 +538,7 @@ raise_request(GrStateType type)
 			 errhint("Do not call this function: %s uses it in its own queries.", gr_state_kinds[type].fit)));
 }
 
-/* What is asked of the rows */
+/* Returns the request argument, checked. */
 static GrState *
 request_argument(FunctionCallInfo fcinfo, GrStateType type)
 {
@@ -612,7 +612,7 @@ check_row(FunctionCallInfo fcinfo, const GrColumns *columns, GrState *state, con
 		gr_state_flush(state, gr_read_names(fcinfo, columns, ARG_NAMES));
 }
 
-/* The state, with a row of the columns */
+/* Adds a row of the columns to the state, and returns the state. */
 static pg_attribute_always_inline Datum
 accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 {
