@@ -15,32 +15,32 @@
 #include "compute/project/chunks.h"
 #include "compute/request/request.h"
 
-/* Chunks of kept rows double in size from the one to the other, bytes. */
+/* Sizes of the first and the largest chunk of kept rows, bytes; each chunk is twice as large as the one before */
 #define FIRST_CHUNK_NBYTES ((size_t) 256 << 10)
 #define LAST_CHUNK_NBYTES ((size_t) 16 << 20)
 
-/* Single rows made float8 at a time: they stay in the second-level cache. */
+/* Bytes of single rows that are widened to float8 at a time: they stay in the second-level cache. */
 #define WIDE_NBYTES ((size_t) 128 << 10)
 
-/* Rows times terms of a pass between two polls: some milliseconds. */
+/* Rows times terms of a pass between two polls of the host: some milliseconds. */
 #define POLL_WORK 1000000
 
-/* Vectors of a batch to be projected, or their projections: they stay in the second-level cache. */
+/* Bytes of a batch's vectors, or of their projections: they stay in the second-level cache. */
 #define PROJECT_NBYTES ((size_t) 512 << 10)
 
 struct GrSink
 {
 	GrSinkOptions options;
-	int64_t		ncalls;			/* of send, whose rows have been read when it returns */
+	int64_t		ncalls;			/* calls of send; their rows have been read when it returns */
 	double		kernel_s;
 
 	/* SUM */
-	int64_t		capacity;		/* single rows made float8 at a time */
-	double	   *wide;			/* so many */
+	int64_t		capacity;		/* single rows widened to float8 at a time */
+	double	   *wide;			/* capacity rows as float8; NULL if rows are not single */
 	double	   *hi;
 	double	   *lo;
 	double	   *scratch;
-	double	   *shift;			/* of the features and the response; NULL: none */
+	double	   *shift;			/* shift of the features and the response; NULL: none */
 	GrPoll		poll;
 
 	/* KEEP */
@@ -68,7 +68,7 @@ cpu_sink_end(GrSink *sink)
 	free(sink);
 }
 
-/* What sums take */
+/* Allocates the memory of a SUM sink. */
 static bool
 begin_sums(GrSink *sink, GrError *err)
 {
@@ -156,7 +156,10 @@ sum_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
-/* Adds an empty chunk at the end, for as many rows with weights as without: so weights of 1 change no bit of a pass. */
+/*
+ * Appends an empty chunk. Its number of rows does not depend on whether rows have weights, so that weights of 1 change
+ * no bit of a pass.
+ */
 static bool
 grow(GrSink *sink, GrError *err)
 {
@@ -244,7 +247,7 @@ cpu_sink_finish(GrSink *sink, GrDDVector triangle, GrError *err)
 	return true;
 }
 
-/* Sums that need all rows at once */
+/* Makes the sums of a request that needs all rows at once. */
 static bool
 sum_whole(const GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
@@ -272,7 +275,7 @@ sum_whole(const GrSink *sink, const GrRequest *request, double *sums, const GrHo
 	return ok;
 }
 
-/* Rows are added to a pass piece by piece, so that the host is asked in time; a bootstrap asks it itself. */
+/* Adds rows to request in parts, polling host after each, unless gr_request_add() polls by itself. */
 static bool
 cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
@@ -328,15 +331,15 @@ cpu_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError 
 	return true;
 }
 
-/* Rows on their way from a sink to one that is derived of it */
+/* State of cpu_sink_derive() */
 typedef struct Derive
 {
 	GrDeriving *deriving;
 	const GrDerivation *d;
 	GrRowRules	rules;
-	GrSink	   *derived;		/* NULL: rows are counted and checked alone */
+	GrSink	   *derived;		/* sink for the derived rows; NULL: rows are only checked and counted */
 	GrDeriveCounts *counts;
-	double	   *rows;			/* derived ones, in the cache */
+	double	   *rows;			/* capacity derived rows; they stay in the cache */
 	int64_t		capacity;
 	GrPoll		poll;
 } Derive;
@@ -442,7 +445,7 @@ cpu_sink_times(const GrSink *sink, GrTimes *times)
 	*times = (GrTimes) {.kernel_s = sink->kernel_s};
 }
 
-/* Gradient ascent is left to the caller's passes, which are as good. */
+/* No can_ascend and ascend: on the CPU the caller's passes are as fast. */
 static const GrSinkOps sink_ops = {
 	.begin = cpu_sink_begin,
 	.send = cpu_sink_send,
@@ -457,9 +460,7 @@ static const GrSinkOps sink_ops = {
 	.end = cpu_sink_end
 };
 
-/*
- * A batch is computed when it is submitted.
- */
+/* Projection on the CPU: submit computes the batch. */
 struct GrProject
 {
 	GrProjectOptions options;
@@ -468,7 +469,7 @@ struct GrProject
 	float	   *vectors;
 	float	   *projected[GR_PROJECT_NSLOTS];
 	int64_t		nvectors[GR_PROJECT_NSLOTS];
-	int			nsubmitted;		/* and not taken */
+	int			nsubmitted;		/* batches submitted and not taken */
 	int			next;			/* slot to submit to */
 	double		kernel_s;
 };
@@ -546,7 +547,7 @@ cpu_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrE
 
 	if (project->nsubmitted == GR_PROJECT_NSLOTS || nvectors < 0 || nvectors > project->capacity)
 		return gr_fail(err, GR_INVALID, 0, "no batch of %lld vectors was handed out", (long long) nvectors);
-	/* asked for each time, for others may have used the cache between batches */
+	/* opened for each batch, since other projects may use the cache between two batches */
 	projection = gr_projection_open(options->cache, project->draw.k, project->draw.seed, project->draw.density,
 									options->cache_nbytes, err);
 	if (projection == NULL ||

@@ -1,5 +1,5 @@
 /*
- * backend_many.c: several devices as one.
+ * backend_many.c: a backend that uses several devices as one; see backend_many.h.
  */
 #include "compute/backend/backend_many.h"
 
@@ -11,12 +11,12 @@
 
 struct GrSession
 {
-	GrParts		parts;			/* first: what gr_sink_many takes */
-	const GrDeviceOps *device;	/* of each */
-	GrDeviceInfo info;			/* of all */
+	GrParts		parts;			/* must be first: gr_sink_many takes the session as a GrParts */
+	const GrDeviceOps *device;	/* table of each device */
+	GrDeviceInfo info;			/* description of all devices together */
 };
 
-/* Where gr_backend_many is, for what the first device does alone */
+/* Session of the first device, which alone projects, solves and pins memory */
 static GrSession *
 first_of(GrSession *session)
 {
@@ -45,7 +45,7 @@ many_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 	return gr_backend_cuda.device->list(devices, max, ndevices, err);
 }
 
-/* All of them under the first one's number. */
+/* Describes all devices in s->info, under the number of the first one. */
 static void
 describe_all(GrSession *s)
 {
@@ -72,14 +72,14 @@ describe_all(GrSession *s)
 	}
 }
 
-/* The first failure says whose it is. */
+/* Opens one device's session. The detail of the first failure names the device. */
 static bool
 open_one(GrSession *s, int device_id, bool serves_many, GrError *err)
 {
 	GrOpenOptions options = {.device_id = device_id,.serves_many = serves_many};
 	GrError		own = {0};
 
-	/* counted first, so that a half-opened one is closed */
+	/* counted before it is opened, so that a half-opened session is closed */
 	s->parts.n++;
 	if (s->device->open(&s->parts.sessions[s->parts.n - 1], &options, &own))
 		return true;
@@ -156,7 +156,7 @@ many_unpin(GrSession *session, void *memory)
 }
 
 /*
- * What the first device does. Projects and factors are gr_backend_cuda's.
+ * Projection and solving by the first device. Projects and factors are gr_backend_cuda's.
  */
 
 static bool

@@ -1,8 +1,8 @@
 /*
- * backend_many.h: gr_backend_many, several devices of one machine as one.
+ * backend_many.h: gr_backend_many, a backend that uses several devices of one machine as one.
  *
- * A session is one of each device. Rows are dealt to a sink of each (sink_many.h); random projection and solving are
- * the first one's. What can't be had of one device can't be had of any.
+ * A session has one session of each device. Rows are dealt to one sink per device (sink_many.h). The first device does
+ * random projection and solving. A call fails if it fails on one device.
  */
 #ifndef GPUREG_BACKEND_MANY_H
 #define GPUREG_BACKEND_MANY_H
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* What opens a session of gr_backend_many, over any devices and sinks; for the tests. */
+/* Opens a session like gr_backend_many's, over any tables of devices and sinks; for unit tests. */
 extern bool gr_many_open(GrSession **session, const GrDeviceOps *device, const GrSinkOps *sink,
 						 const GrOpenOptions *options, GrError *err);
 

@@ -1,5 +1,5 @@
 /*
- * backend_none.c: the CUDA backend of a build without nvcc: no device, and so no session and nothing that needs one.
+ * backend_none.c: gr_backend_cuda in a build without nvcc: it has no device, and opening a session fails.
  */
 #include "compute/backend/backend.h"
 

@@ -1,9 +1,9 @@
 /*
- * kernels_cpu.c: the CPU's kernels: the Gram matrix in double-double, what the passes of glm.h do to rows, and random
- * projection of a vector and of a batch.
+ * kernels_cpu.c: the CPU's kernels: the Gram matrix in double-double, the passes of glm.h, and random projection of a
+ * vector and of a batch.
  *
- * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double and the projection give the
- * same bits on all, since they do the same IEEE operations in the same order for each entry.
+ * The kernels are compiled for AVX-512, for AVX2 and for other processors. The double-double kernels and the projection
+ * give the same bits in every version: they do the same IEEE operations in the same order for each entry.
  */
 #include "compute/base/dd_dot.h"
 
@@ -40,7 +40,7 @@ typedef struct Version
 #define SIMD_TEMPLATE "compute/backend/kernels_cpu.h"
 #include "compute/base/simd.h"
 
-/* The version for this processor with at most max_lanes. */
+/* Returns the fastest version that this processor has with at most max_lanes lanes. */
 static const Version *
 choose_version(int max_lanes)
 {
@@ -59,7 +59,7 @@ gr_gather_vector(double *total, const float *x, const uint32_t *entries, const u
 {
 	int32_t		i = 0;
 
-	/* four rows at a time, for their sums don't wait for each other */
+	/* four rows at a time: their additions do not depend on each other */
 	for (; i + 4 <= k; i += 4)
 	{
 		const uint32_t *e[4];
@@ -117,7 +117,7 @@ gr_gram_add_polling(GrGram *gram, const double *rows, int64_t nrows, GrRowShape 
 		version->pack(scratch, chunk, n, norder - 1, stride, gram->shift);
 		if (shape.weight)
 			version->weigh(whi, wlo, scratch, n, (norder + lanes - 1) / lanes, chunk + gr_weight_at(shape), stride);
-		/* as many rows of the triangle at a time as have some work in them */
+		/* groups of triangle rows with about GR_POLL_WORK products between two polls */
 		for (int i = 0; i < norder; i = end)
 		{
 			int64_t		work = 0;
@@ -211,7 +211,7 @@ gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide)
 	}
 }
 
-/* The square of a value below this is 0; some more, as sums of products are rounded */
+/* Squares of values below 2^-537.5 are 0; this limit is larger, since sums of products are rounded */
 #define LEAST_ROOT 0x1p-535
 
 bool
@@ -226,7 +226,7 @@ gr_packed_underflowed(GrDDConstVector triangle, int64_t norder, int64_t row)
 		int64_t		k = gr_packed(j < row ? row : j, j < row ? j : row);
 		double		product = fabs(triangle.hi[k]) + fabs(triangle.lo[k]);
 
-		/* by Cauchy and Schwarz; more is what rounding has left of larger products that cancel */
+		/* limit by Cauchy and Schwarz; a larger product is the rounding error of products that cancel */
 		if (j != row && product > 0.0 && product <= LEAST_ROOT * sqrt(triangle.hi[0]) *
 			sqrt(triangle.hi[gr_packed(j, j)]))
 			return true;

@@ -1,5 +1,5 @@
 /*
- * kernels_cpu.h: the kernels of kernels_cpu.c, a template of simd.h.
+ * kernels_cpu.h: source of the kernels of kernels_cpu.c, which simd.h includes once per instruction set.
  *
  * Gram matrix
  *
@@ -13,8 +13,8 @@
  * one a b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2)
  * 2^-106 of the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
  *
- * Two of the subtractions are V_DIFF(): on x86 fused operations on a 1 that the compiler cannot see, one. A processor
- * with separate pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
+ * Two of the subtractions are V_DIFF(). On x86, V_DIFF() is a fused multiply-add with `one`, a 1 that the compiler
+ * cannot see. A processor with separate pipes for additions (Zen) then uses both kinds of pipe; others lose nothing.
  */
 #define STEP(h, c, a, b) do { \
 	V s_ = V_ADD(h, V_MUL(a, b)); \
@@ -24,7 +24,7 @@
 	h = s_; \
 } while (0)
 
-/* (x, y) += (h, c) in double-double; gr_dd_add() by lanes, the summands' halves renormalised first */
+/* (x, y) += (h, c) in double-double: gr_dd_add() lane by lane, after h and c are renormalised */
 #define MERGE(x, y, h, c) do { \
 	V a_ = V_ADD(h, c); \
 	V b_ = V_SUB(c, V_SUB(a_, h)); \
@@ -41,12 +41,12 @@
 	y = V_SUB(e_, V_SUB(x, a_)); \
 } while (0)
 
-/* Columns of a row that share the first panel with the ones */
+/* Number of columns of a row in the first panel, which begins with the column of ones */
 #define HEAD(ncols) ((ncols) < V_LANES - 1 ? (ncols) : V_LANES - 1)
 
 /*
- * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice,
- * so that rows without a shift pay nothing for it.
+ * Copies rows, less shift if it is not NULL, into panels: first a column of ones, zeros after the last column. Inlined
+ * twice, so that rows without a shift pay nothing for it.
  */
 static inline __attribute__((always_inline)) TARGET void
 NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
@@ -84,7 +84,7 @@ NAME(pack) (double *restrict panels, const double *restrict rows, int nrows, int
 		NAME(pack_rows) (panels, rows, nrows, ncols, stride, shift);
 }
 
-/* |x - c - RN(x - c)|, the error of a difference (Knuth's TwoSum), added to e */
+/* Adds |x - c - RN(x - c)|, the error of a difference (Knuth's TwoSum), to e */
 #define ADD_ERROR(e, x, c) do { \
 	V x_ = (x); \
 	V c_ = (c); \
@@ -93,7 +93,7 @@ NAME(pack) (double *restrict panels, const double *restrict rows, int nrows, int
 	e = V_ADD(e, V_ABS(V_SUB(V_SUB(x_, V_SUB(d_, t_)), V_ADD(c_, t_)))); \
 } while (0)
 
-/* Is every value of the rows less its column's shift a float8 as it is? Not where it is NaN or infinite. */
+/* True if each value less its column's shift is exact as float8. False if a value is NaN or infinite. */
 static TARGET bool
 NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const double *shift)
 {
@@ -117,8 +117,8 @@ NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const dou
 }
 
 /*
- * The panels times each row's weight, exactly: whi + wlo, laid out as they are. weights: the first row's, then stride
- * further on
+ * Multiplies panels by each row's weight, exactly: whi + wlo, both laid out like panels. weights points to the first
+ * row's weight; the next row's is stride further on.
  */
 static TARGET void
 NAME(weigh_panels) (double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows, int npanels,
@@ -141,8 +141,8 @@ NAME(weigh_panels) (double *restrict whi, double *restrict wlo, const double *re
 }
 
 /*
- * Rows first .. end - 1 of the triangle. whi, wlo: what weigh_panels() has made of the panels, in place of one factor;
- * NULL: the rows have no weights. Inlined twice.
+ * Adds to rows first .. end - 1 of the triangle. whi and wlo are the weighted panels of weigh_panels(), used in place
+ * of one factor; NULL: the rows have no weights. Inlined twice.
  */
 static inline __attribute__((always_inline)) TARGET void
 NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
@@ -211,7 +211,7 @@ NAME(gram_weighted) (double *restrict hi, double *restrict lo, const double *res
 	NAME(gram_rows) (hi, lo, panels, whi, wlo, nrows, first, end, opaque_one);
 }
 
-/* hi + lo += hi2 + lo2 of n entries, each gr_dd_add()'s bits */
+/* Adds n double-double entries hi2 + lo2 to hi + lo, with the same bits as gr_dd_add() */
 static TARGET void
 NAME(merge)(double *restrict hi, double *restrict lo, const double *restrict hi2, const double *restrict lo2, int64_t n)
 {

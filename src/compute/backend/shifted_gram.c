@@ -1,5 +1,5 @@
 /*
- * shifted_gram.c: a sink that is sent shifted rows, and begun anew where the shift does not suit them.
+ * shifted_gram.c: sends rows to a sink less a shift, and restarts the sink if the shift does not suit later rows.
  */
 #include "compute/backend/shifted_gram.h"
 
@@ -9,7 +9,7 @@
 #include "compute/linalg/gram.h"
 #include "compute/linalg/gram_shift.h"
 
-/* Single rows made float8 at a time, bytes */
+/* Bytes of single rows that are widened to float8 at a time */
 #define WIDE_NBYTES ((size_t) 128 << 10)
 
 bool
@@ -46,7 +46,7 @@ gr_shifted_end(GrShiftedGram *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Some of the rows from done on, as float8; *n: how many */
+/* Returns *n of the nrows rows as float8, beginning with row done; single rows are in s->wide. */
 static const double *
 wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64_t *n)
 {
@@ -60,7 +60,7 @@ wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64
 	return s->wide;
 }
 
-/* Finishes the sink and adds the rows before it began anew. */
+/* Finishes the sink and adds the sums of rows from before its last restart. */
 static bool
 finish_sink(GrShiftedGram *s, GrGram *gram, GrError *err)
 {
@@ -78,7 +78,7 @@ finish_sink(GrShiftedGram *s, GrGram *gram, GrError *err)
 	return true;
 }
 
-/* Translates the sums so far to the narrowed shift and keeps them; begins the sink anew about that shift. */
+/* Translates the sums so far to the narrowed shift, keeps them in s->earlier, and restarts the sink with that shift. */
 static bool
 begin_anew(GrShiftedGram *s, GrError *err)
 {
@@ -107,7 +107,7 @@ begin_anew(GrShiftedGram *s, GrError *err)
 	return s->ops->restart(s->sink, s->shifted ? s->shift : NULL, err);
 }
 
-/* Chooses the shift, or drops what the rows don't bear. */
+/* Chooses the shift by the first rows; later sets it to 0 for columns in which a row less shift is not exact. */
 static bool
 prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 {
@@ -123,7 +123,7 @@ prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 		if (s->shifted && !s->ops->restart(s->sink, s->shift, err))
 			return false;
 	}
-	/* n > 0: the rows that it was chosen by are exact */
+	/* n > 0: the rows that the shift was chosen by are exact */
 	for (int64_t done = n; s->shifted && done < nrows; done += n)
 	{
 		const double *some = wide_rows(s, rows, nrows, done, &n);

@@ -1,5 +1,5 @@
 /*
- * sink_many.c: rows dealt to several sinks; see sink_many_rounds.c for what these do at once.
+ * sink_many.c: deals rows to several sinks; see sink_many.h. sink_many_rounds.c runs the parts at the same time.
  */
 #include "compute/backend/sink_many.h"
 
@@ -26,7 +26,7 @@ fail_memory(GrError *err, size_t nbytes, const char *what)
  * Beginning and end
  */
 
-/* Without sinks in its parts; NULL if there is no memory */
+/* Returns a sink of n parts whose own sinks are not yet begun. NULL if there is no memory. */
 static ManySink *
 many_new(const GrSinkOps *ops, int n, GrRowShape shape, GrSinkKind kind, GrError *err)
 {
@@ -83,7 +83,7 @@ many_end(GrSink *sink)
 
 	if (many == NULL)
 		return;
-	/* whichever ends first of two sinks, no thread writes into the other's parts any more */
+	/* stop the threads of both sinks of a derivation: either may end first, and threads write into the other's parts */
 	if (many->source != NULL)
 		gr_many_end_threads(many->source);
 	gr_many_end_threads(many);
@@ -106,7 +106,7 @@ many_end(GrSink *sink)
  * Rows
  */
 
-/* Room to note one more call */
+/* KEEP: enlarges calls if it cannot take one more call. */
 static bool
 make_room(ManySink *many, GrError *err)
 {
@@ -143,7 +143,7 @@ many_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
-/* The first call that isn't read: part i's is number nread of its own, which are i, i + n, ... */
+/* Returns the first unread call. Calls i, i + n, ... go to part i, which has read nread of them. */
 static int64_t
 first_unread(const ManySink *many)
 {
@@ -158,7 +158,7 @@ first_unread(const ManySink *many)
 	return first;
 }
 
-/* Asks the parts in whose turn it is, from the oldest call on: no other can bring the answer forward. */
+/* Sets *first to the first unread call. Asks only the part that has the oldest unread call, again and again. */
 static bool
 look_for_read(ManySink *many, int64_t *first, GrError *err)
 {
@@ -180,7 +180,7 @@ many_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 
 	if (!look_for_read(many, &first, err))
 		return false;
-	/* what was read since the caller last asked need not be waited for */
+	/* wait only if no call was read since the last many_sent() */
 	if (wait && first == many->nread && first < many->ncalls)
 	{
 		Part	   *oldest = &many->parts[first % many->n];
@@ -236,7 +236,7 @@ many_finish(GrSink *sink, GrDDVector triangle, GrError *err)
  * KEEP
  */
 
-/* Copies the request, and prepares sums of their own for the parts but the first. */
+/* Copies request and prepares separate sums for each part except the first, which adds to sums. */
 static bool
 prepare_sums(ManySink *many, const GrRequest *request, double *sums, GrError *err)
 {
@@ -350,7 +350,7 @@ merge_counts(GrDeriveCounts *counts, const GrDeriveCounts *other)
 	gr_totals_merge(&counts->totals, &other->totals);
 }
 
-/* Each part's rows are derived into a part beside it. */
+/* Derives each part's rows into the part with the same number of the new sink. */
 static bool
 many_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
@@ -375,7 +375,7 @@ many_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError 
 	return ok;
 }
 
-/* The call that brought this row, which there is */
+/* Returns the call that sent row, which must exist. */
 static int64_t
 find_call(const ManySink *many, int64_t row)
 {
@@ -418,7 +418,7 @@ many_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err
 	return true;
 }
 
-/* An ascent stays on one device; over several, the caller's passes have them all. */
+/* True only for one part: an ascent runs on one device, but the caller's passes use all devices. */
 static bool
 many_can_ascend(const GrSink *sink, bool single)
 {

@@ -1,18 +1,18 @@
 /*
- * sink_many.h: one sink over several, its parts: of several devices, or of one that stands in for them.
+ * sink_many.h: a sink made of several sinks (its parts), one per device, or several on one device for tests.
  *
- * Call k of send() goes to part k mod n, whole. So which part has a row is told by the calls alone, not by how fast the
- * parts are, and sums don't depend on that. What a part has to do is what its calls brought: parts are even where calls
- * are of one size, as full blocks are, and as many as n or more. Where a part has no more room there is none.
+ * All rows of call k of send() go to part k mod n. The calls alone decide which part has a row, so the sums do not
+ * depend on the speed of the parts. The parts share the work evenly if there are n or more calls of one size, such as
+ * full blocks. send() fails if its part has no memory left, even if other parts have.
  *
- * SUM: each part sums what it is sent, and the triangles are merged in double-double in the order of the parts.
+ * SUM: each part sums its own rows. The triangles are merged in double-double in the order of the parts.
  *
- * KEEP: passes, changes and derivations are made by all parts at once, part 0 by the calling thread, each other by a
- * thread of its own, which begins with the first of these, has all signals blocked, and ends with the sink. Sums are
- * merged in the order of the parts. Rows are derived part by part, into a sink of as many parts; of that one none can
- * be read. Only the calling thread asks the host; it does so until all parts are done. What fails in one part stops
- * all, as if they were canceled, but for a row that isn't valid, which is the first part's that has one; a lost device
- * counts before other failures, and these before a cancel.
+ * KEEP: all parts make a pass, a change or a derivation at the same time: the calling thread works for part 0, and one
+ * thread for each other part. These threads start with the first such call, have all signals blocked, and end with the
+ * sink. Sums are merged in the order of the parts. Each part's rows are derived into a part of a new sink, whose rows
+ * cannot be read. Only the calling thread polls the host, until all parts are done. A failure in one part stops all
+ * parts, except that a derivation continues after an invalid row, so that the first part's error is reported. A lost
+ * device is reported before other failures, and these before a cancel.
  */
 #ifndef GPUREG_SINK_MANY_H
 #define GPUREG_SINK_MANY_H
@@ -25,20 +25,20 @@ extern "C" {
 
 #define GR_PARTS_MAX 64
 
-/* Where a sink's parts are. */
+/* Sessions of a sink's parts */
 typedef struct GrParts
 {
-	const GrSinkOps *ops;		/* of each */
+	const GrSinkOps *ops;		/* table of each part */
 	int			n;				/* 1 .. GR_PARTS_MAX */
-	GrSession  *sessions[GR_PARTS_MAX]; /* of each, the same one perhaps; NULL on the CPU */
+	GrSession  *sessions[GR_PARTS_MAX]; /* one per part, perhaps the same; NULL on the CPU */
 } GrParts;
 
-/* The table. begin's session is a GrParts or begins with one: gr_many_begin() by another name. */
+/* Table of the sink. begin() is gr_many_begin(); its session is a GrParts, or a struct that begins with one. */
 extern const GrSinkOps gr_sink_many;
 
 /*
- * options: as of one sink; what it may take is meant for each device, and shared by the parts that a device has.
- * parts: copied
+ * Begins a sink over parts, which is copied. options are those of one sink, but memory_limit is per device: the parts
+ * of a device share it.
  */
 extern bool gr_many_begin(const GrParts *parts, const GrSinkOptions *options, GrSink **sink, GrError *err);
 

@@ -1,9 +1,9 @@
 /*
- * sink_many_rounds.c: what all parts of a sink do at once, each but the first in a thread of its own.
+ * sink_many_rounds.c: runs the parts of a sink at the same time, each part except the first in a thread of its own.
  *
- * A round is a pass, a change or a derivation by all parts: the calling thread wakes the others, does its own part, and
- * waits. The threads read nothing that is the caller's but the rows in the parts: where the host ends the process it
- * does so from within canceled(), which doesn't return, and the caller's memory may go before the sink is ended.
+ * A round is a pass, a change or a derivation by all parts: the calling thread wakes the other threads, does part 0,
+ * and waits. The threads read none of the caller's memory, only copies of the arguments: if the host ends the process
+ * from within canceled(), which does not return, the caller's memory may be freed before the sink ends.
  */
 #include "compute/backend/sink_many_rounds.h"
 
@@ -11,7 +11,7 @@
 
 #include "compute/base/thread.h"
 
-#define POLL_NS 5000000			/* between two looks at the host while other parts are at work */
+#define POLL_NS 5000000			/* between two polls of the host while other parts work, ns */
 
 GrSinkOptions
 gr_part_options(const Part *part, const GrSinkOptions *options)
@@ -21,7 +21,7 @@ gr_part_options(const Part *part, const GrSinkOptions *options)
 	GrSinkOptions own = *options;
 
 	own.expected_nbytes = options->expected_nbytes / n + (options->expected_nbytes % n != 0);
-	/* 0 would be no limit */
+	/* at least 1, since 0 means no limit */
 	if (options->memory_limit > 0)
 		own.memory_limit = options->memory_limit < nbeside ? 1 : options->memory_limit / nbeside;
 	return own;
@@ -39,7 +39,7 @@ stopped(void *arg)
 	return __atomic_load_n(&((ManySink *) arg)->stops, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* What the calling thread's part polls: the host, which is not asked again once it has said stop. */
+/* Argument of caller_stopped(), which the calling thread polls. After the host has said stop it is not asked again. */
 typedef struct Caller
 {
 	ManySink   *many;
@@ -90,7 +90,7 @@ run_part(Part *part, const GrHost *host)
 			part->failed = !derive_part(part, host);
 			break;
 	}
-	/* however fast the parts are */
+	/* a derivation goes on after other failures, so that its error does not depend on the parts' speed */
 	if (part->failed && (many->round_kind != ROUND_DERIVE || part->error.status == GR_CANCELED))
 		stop_all(many);
 }
@@ -121,7 +121,7 @@ part_main(void *arg)
 	return NULL;
 }
 
-/* Before the first round */
+/* Starts the threads of all parts except the first, before the first round. */
 static bool
 start_threads(ManySink *many, GrError *err)
 {
@@ -141,7 +141,7 @@ start_threads(ManySink *many, GrError *err)
 	return code == 0 || gr_fail(err, GR_NO_MEMORY, 0, "a thread for each device: %s", strerror(code));
 }
 
-/* Waits for the other parts, and asks the host meanwhile, which may end the process: so without the mutex. */
+/* Waits for the other parts and polls the host meanwhile. Polls without the mutex, as the host may end the process. */
 static void
 wait_for_parts(ManySink *many, Caller *caller)
 {
@@ -161,14 +161,14 @@ wait_for_parts(ManySink *many, Caller *caller)
 	(void) pthread_mutex_unlock(&many->mutex);
 }
 
-/* How much a failure says: a part that was told to stop says least, and a lost device must be known. */
+/* Rank of a part's failure: 0 none, 1 canceled, 2 other failures, 3 lost device */
 static int
 gravity(const Part *part)
 {
 	return !part->failed ? 0 : part->error.status == GR_CANCELED ? 1 : part->error.status == GR_DEVICE_LOST ? 3 : 2;
 }
 
-/* The gravest failure of a round, of several the first part's */
+/* Returns false and sets err if a part failed: to the failure of the highest gravity, the first of equal ones. */
 static bool
 round_verdict(const ManySink *many, GrError *err)
 {

@@ -1,5 +1,5 @@
 /*
- * sink_many_rounds.h: a sink over several (sink_many.h), and the rounds that its parts make at once.
+ * sink_many_rounds.h: state of a sink of several parts (sink_many.h), and rounds of work by all parts together.
  */
 #ifndef GPUREG_SINK_MANY_ROUNDS_H
 #define GPUREG_SINK_MANY_ROUNDS_H
@@ -13,7 +13,7 @@
 
 typedef struct ManySink ManySink;
 
-/* What all parts do at once */
+/* Work that all parts do in a round */
 typedef enum RoundKind
 {
 	ROUND_SUMS,
@@ -25,31 +25,31 @@ typedef struct Part
 {
 	ManySink   *many;
 	GrSink	   *sink;
-	int			nbeside;		/* parts on its device, itself among them */
-	int64_t		nread;			/* of its calls */
-	int64_t		nrows;			/* KEEP: that it was sent */
-	pthread_t	thread;			/* none of part 0 */
+	int			nbeside;		/* number of parts on the same device, this one included */
+	int64_t		nread;			/* calls of this part whose rows have been read */
+	int64_t		nrows;			/* KEEP: rows sent to this part */
+	pthread_t	thread;			/* if started; never for part 0 */
 	bool		started;
-	double	   *sums;			/* of a request */
-	GrDeriveCounts counts;		/* of a derivation */
+	double	   *sums;			/* sums of a request */
+	GrDeriveCounts counts;		/* counts of a derivation */
 	bool		failed;			/* in this round */
 	GrError		error;
 } Part;
 
-/* A call of send(), so that its rows are found again */
+/* Position of the rows of a call of send() */
 typedef struct Call
 {
-	int64_t		end;			/* rows of all calls up to its own */
-	int64_t		before;			/* rows that its part was sent before */
+	int64_t		end;			/* rows of all calls up to and including this one */
+	int64_t		before;			/* rows sent to its part before this call */
 } Call;
 
-/* What a derivation is made by */
+/* Arguments of a derivation */
 typedef struct Deriving
 {
 	const GrDerivation *derivation;
 	GrRowRules	rules;
 	GrSinkOptions options;
-	ManySink   *derived;		/* NULL: rows are counted alone */
+	ManySink   *derived;		/* new sink; NULL: rows are only checked and counted */
 } Deriving;
 
 struct ManySink
@@ -58,23 +58,23 @@ struct ManySink
 	GrRowShape	shape;
 	GrSinkKind	kind;
 	int			n;
-	int64_t		ncalls;			/* of send */
-	int64_t		nread;			/* of them, as was last told */
-	Call	   *calls;			/* KEEP: all of them */
+	int64_t		ncalls;			/* calls of send */
+	int64_t		nread;			/* calls read, as last returned by sent */
+	Call	   *calls;			/* KEEP: ncalls calls */
 	int64_t		calls_capacity;
-	ManySink   *source;			/* whose parts' rows are being derived into this one's; else NULL */
+	ManySink   *source;			/* sink whose rows are being derived into this one; else NULL */
 
-	/* a round; what the threads read is written under the mutex, before they are woken */
+	/* arguments of a round: written before the threads are woken */
 	RoundKind	round_kind;
 	GrBasis		basis;
 	Deriving	deriving;
-	void	   *arguments;		/* of whichever of them it is */
-	double	   *sums;			/* of the parts but the first */
+	void	   *arguments;		/* memory of the round's request, basis or derivation */
+	double	   *sums;			/* sums of the parts except the first */
 	int			stops;			/* atomic: all parts are to stop */
 
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;		/* a round has begun, or the threads are to end */
-	pthread_cond_t done;		/* all threads are through with it */
+	pthread_cond_t done;		/* all threads have finished the round */
 	int64_t		round;
 	int			nrunning;
 	bool		ends;
@@ -82,13 +82,13 @@ struct ManySink
 	Part		parts[];
 };
 
-/* What is a part's of options that are all parts': its share of the rows, and of what its device may give */
+/* Returns the options of one part: its share of the expected rows, and of its device's memory limit. */
 extern GrSinkOptions gr_part_options(const Part *part, const GrSinkOptions *options);
 
-/* The round that was prepared, by all parts; fails as the part does whose failure says most. */
+/* Runs the prepared round in all parts. Fails with the error of the gravest failure; see gravity(). */
 extern bool gr_many_round(ManySink *many, const GrHost *host, GrError *err);
 
-/* Also from within a round, by what the host has called, which doesn't return then */
+/* Stops and joins the threads. May be called within a round, from a host's canceled() that does not return. */
 extern void gr_many_end_threads(ManySink *many);
 
 #endif							/* GPUREG_SINK_MANY_ROUNDS_H */

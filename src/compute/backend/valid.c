@@ -8,7 +8,7 @@
 
 #include "compute/design/derivation.h"
 
-/* Rows of a triangle that are passed over: the ones, and the intercept's. */
+/* Upper limit of the first rows of a triangle that a factorization skips: those of the ones and the intercept */
 #define SKIP_MAX 2
 
 bool

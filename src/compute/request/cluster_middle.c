@@ -1,5 +1,5 @@
 /*
- * cluster_middle.c: the middle of clusters on the CPU; see cluster_middle.h.
+ * cluster_middle.c: computes the middle of cluster-robust covariances on the CPU; see cluster_middle.h.
  */
 #include "compute/request/cluster_middle.h"
 
@@ -8,10 +8,10 @@
 
 #include "compute/base/dd.h"
 
-#define DIGIT_BITS 11			/* of a turn of the radix sort: its counters stay in the first-level cache */
-#define POLL_ROWS 4096			/* rows between two looks at the host */
+#define DIGIT_BITS 11			/* bits per pass of the radix sort: its counters stay in the first-level cache */
+#define POLL_ROWS 4096			/* rows between two polls of the host */
 
-/* A row by its cluster */
+/* A row and the code of its cluster */
 typedef struct Entry
 {
 	uint64_t	code;
@@ -39,7 +39,7 @@ gr_key_nbits(int64_t least, int64_t greatest)
 	return nbits;
 }
 
-/* Sets least keys and bits; returns how many rows have a number that is no key. */
+/* Sets code->least and code->nbits. Returns the number of values that are no keys. */
 static int64_t
 find_range(const GrRowPieces *pieces, int ncols, GrKeyCode *code)
 {
@@ -97,7 +97,7 @@ sort_digit(const Entry *from, Entry *into, int64_t n, int shift)
 		into[starts[from[k].code >> shift & ((1 << DIGIT_BITS) - 1)]++] = from[k];
 }
 
-/* Sorts n entries, the first ones of memory's 2 n, by their codes. Returns where they are then; NULL: canceled */
+/* Sorts the first n of memory's 2 n entries by their codes. Returns the sorted entries, in memory; NULL if canceled. */
 static Entry *
 sort_entries(Entry *memory, int64_t n, int nbits, const GrHost *host)
 {
@@ -126,7 +126,7 @@ add_to(double *hi, double *lo, GrDD term)
 	*lo = sum.lo;
 }
 
-/* Adds a cluster's sums, as scores.h has them, to the middle. */
+/* Adds a cluster, whose sums are laid out as in scores.h, to the middle in sums. */
 static void
 add_cluster(const double *cluster, int t, double *sums)
 {
@@ -143,7 +143,7 @@ add_cluster(const double *cluster, int t, double *sums)
 	sums[GR_CLUSTERS_N]++;
 }
 
-/* Takes the sorted entries cluster by cluster. cluster: room for a cluster's sums. False: canceled */
+/* Sums the sorted entries cluster by cluster. cluster: scratch for one cluster's sums. False if canceled. */
 static bool
 sum_entries(const GrScores *scores, const Entry *entry, int64_t n, double *cluster, double *sums, const GrHost *host)
 {

@@ -1,14 +1,14 @@
 /*
- * cluster_middle.h: the middle of a covariance matrix that is robust to clusters, over rows that have keys of these.
+ * cluster_middle.h: the middle of a cluster-robust covariance matrix, over rows that have the keys of their clusters.
  *
  * A cluster's score is the sum of its rows' scores (scores.h), in double-double. The middle is the sum over clusters of
  * score score', in double-double, as vcov.h has it for CR0 and CR1. Rows are sorted by their keys, so the work does not
  * depend on how many clusters there are, and no sum of a cluster leaves this module. All rows of a cluster must be
  * here: sums of the middle made in two places cannot be merged.
  *
- * A key is an integer of less than 2^53 in size, as which no larger one can be taken that was rounded to float8. Rows
- * with other numbers there are counted and the sums are then of no use, as they are if both keys of a row together take
- * more than 64 bits, or if there is no memory for the sort. The caller has another way for these.
+ * A key is an integer of absolute value below 2^53: a larger integer may have been rounded to float8. If a row has
+ * another number as key, if both keys of a row together take more than 64 bits, or if there is no memory for the sort,
+ * GR_CLUSTERS_NLEFT is not 0 and the other sums are of no use. The caller then sums in another way.
  */
 #ifndef GPUREG_CLUSTER_MIDDLE_H
 #define GPUREG_CLUSTER_MIDDLE_H
@@ -22,7 +22,7 @@ extern "C" {
 
 #define GR_CLUSTER_KEY_MAX INT64_C(9007199254740991)	/* 2^53 - 1 */
 
-/* Sums: this head; then the middle's packed triangle of (1, x - shift), high halves and then low halves */
+/* Layout of the sums: this head; then the packed triangle of the middle of (1, x - shift): high halves, low halves */
 enum
 {
 	GR_CLUSTERS_N,				/* number of clusters */
@@ -33,7 +33,7 @@ enum
 	GR_CLUSTERS_HEAD			/* length of the head */
 };
 
-/* By which key rows are in one cluster: the first, the second or both */
+/* Keys that define a cluster: rows with the same first key, the same second key, or both the same */
 typedef enum GrClusterWay
 {
 	GR_WAY_FIRST,
@@ -49,12 +49,12 @@ typedef struct GrClusterPass
 	GrClusterWay way;
 } GrClusterPass;
 
-/* Rows in pieces of memory, of one shape */
+/* Rows of one shape in n separate arrays */
 typedef struct GrRowPieces
 {
 	int64_t		n;
-	const double *const *rows;	/* n */
-	const int64_t *nrows;		/* n */
+	const double *const *rows;	/* n arrays */
+	const int64_t *nrows;		/* n numbers of rows */
 } GrRowPieces;
 
 static inline size_t
@@ -70,22 +70,22 @@ gr_is_cluster_key(double key)
 	return key >= -(double) GR_CLUSTER_KEY_MAX && key <= (double) GR_CLUSTER_KEY_MAX && key == (double) (int64_t) key;
 }
 
-/* How gr_key_code() packs the one or two cluster keys of a row into 64 bits, given the range of each key */
+/* Coding of a row's keys in 64 bits, by the least and the greatest of each of the keys */
 typedef struct GrKeyCode
 {
-	int			at[2];			/* columns of the keys in a row; at[1] = -1: only the first key counts */
-	int64_t		least[2];
-	int			nbits[2];		/* number of bits of key - least */
+	int			at[2];			/* columns of the keys in a row; at[1] = -1: only one key is used */
+	int64_t		least[2];		/* least value of each key */
+	int			nbits[2];		/* bits of (key - least) */
 } GrKeyCode;
 
-/* Returns the number of bits of a code that gr_key_code() makes: those of the first key, and of the second if any. */
+/* Returns the number of bits of a code; codes of more than 64 bits cannot be made. */
 GR_HD int
 gr_key_code_nbits(const GrKeyCode *code)
 {
 	return code->nbits[0] + (code->at[1] < 0 ? 0 : code->nbits[1]);
 }
 
-/* Returns the code of a row's keys. Two rows have the same code exactly if they are in the same cluster. */
+/* Returns the code of a row whose keys are valid. Two rows have the same code only if they are in one cluster. */
 GR_HD uint64_t
 gr_key_code(const GrKeyCode *code, const double *row)
 {
@@ -96,15 +96,15 @@ gr_key_code(const GrKeyCode *code, const double *row)
 	return (first << code->nbits[1]) | (uint64_t) ((int64_t) row[code->at[1]] - code->least[1]);
 }
 
-/* Where rows have the keys of a way; bits and least keys are still to be set. */
+/* Returns a code with the columns of the keys that way uses. The caller sets least and nbits. */
 extern GrKeyCode gr_key_code_of(GrRowShape shape, GrClusterWay way);
 
-/* Number of bits that keys from least to greatest take */
+/* Returns the number of bits of (key - least) for keys from least to greatest. */
 extern int	gr_key_nbits(int64_t least, int64_t greatest);
 
 /*
- * Writes the sums of a pass over all rows on the CPU; nothing is added to what sums held. Takes 32 bytes a row; where
- * there is no memory, all rows are left. Fails with GR_CANCELED.
+ * Computes a pass over all rows on the CPU and overwrites sums. Needs 32 bytes of memory per row; without that memory,
+ * GR_CLUSTERS_NLEFT is the number of rows. Fails with GR_CANCELED.
  */
 extern bool gr_cluster_middle_sum(const GrClusterPass *pass, const GrRowPieces *pieces, double *sums,
 								  const GrHost *host, GrError *err);

@@ -1,5 +1,5 @@
 /*
- * request.c: requests made, checked and read, and what each kind does with rows and sums; see request.h.
+ * request.c: makes, checks and reads requests, and implements the operations of each kind; see request.h.
  */
 #include "compute/request/request.h"
 
@@ -48,7 +48,7 @@ gr_distribution_valid(const GrDistribution *distribution, GrError *err)
 		gr_fail(err, GR_INVALID, 0, "theta cannot be %g", distribution->theta);
 }
 
-/* True if a pass of this kind may measure that: a coarse one has room only where there are many terms. */
+/* True if a pass of this kind may have its measure. A coarse step needs at least GR_COARSE_TERMS_MIN terms. */
 static bool
 is_measured(const GrPass *pass)
 {
@@ -78,7 +78,7 @@ gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err)
 		gr_fail(err, GR_INVALID, 0, "a pass of kind %d lacks an array", (int) pass->kind);
 }
 
-/* True if there are these replicates, and the pass has what tells where each is, or signs. */
+/* True if the pass's replicates, or else its influence, are within their limits and have the members they need. */
 static bool
 are_replicates(const GrBootPass *pass)
 {
@@ -316,7 +316,7 @@ clusters_nsums(const GrRequest *request)
 	return gr_clusters_nsums(request->shape.nfeatures);
 }
 
-/* Leaves the rows of both: a cluster may have rows in either. */
+/* Counts all rows of both sums as left: a cluster may have rows in both. */
 static void
 clusters_merge(const GrRequest *request, double *sums, const double *other)
 {
@@ -325,7 +325,7 @@ clusters_merge(const GrRequest *request, double *sums, const double *other)
 	sums[GR_CLUSTERS_NROWS] = 0;
 }
 
-/* Leaves the rows, which may not be all of their clusters. */
+/* Counts the rows as left: their clusters may have other rows. */
 static bool
 clusters_add(const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
 			 const GrHost *host)
@@ -361,7 +361,7 @@ const GrRequestOps gr_request_ops_boot = {
 	.scratch_nbytes = boot_scratch_nbytes,.takes_keys = true,.polls = true,.batch = GR_REQUEST_BATCH
 };
 
-/* There may be as many clusters as rows: a cluster's sums hold no rows back. */
+/* .batch = 1: there may be as many clusters as rows, so rows are not held back for a batch */
 const GrRequestOps gr_request_ops_scores = {
 	.name = "scores of a cluster",.lay_out = lay_out_scores,.valid = scores_valid,.nsums = scores_nsums,
 	.merge = scores_merge,.add = scores_add,.scratch_nbytes = scores_scratch_nbytes,.flags = GR_REQUEST_HESSIAN,
@@ -411,14 +411,14 @@ gr_request_is_whole(const GrRequest *request)
 	return kinds[request->kind]->sum_whole != NULL;
 }
 
-/* Number of groups, 1 if all rows are one */
+/* Returns the number of groups; 1 if all rows are one group. */
 static size_t
 ngroups_of(const GrRequest *request)
 {
 	return request->ngroups > 0 ? (size_t) request->ngroups : 1;
 }
 
-/* True if the sums of so many groups are not too many. */
+/* True if the sums of all groups are at most GR_REQUEST_GROUP_SUMS_MAX float8. */
 static bool
 groups_fit(const GrRequest *request)
 {
@@ -478,7 +478,7 @@ gr_request_merge(const GrRequest *request, double *sums, const double *other)
  * By group
  */
 
-/* Bytes of the kind's own scratch memory, in whole float8 */
+/* Returns the bytes of the kind's own scratch memory, rounded up to whole float8. */
 static size_t
 own_scratch_nbytes(const GrRequest *request)
 {
@@ -488,7 +488,7 @@ own_scratch_nbytes(const GrRequest *request)
 	return (nbytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
 
-/* The number of a row's group; -1: it is in none. */
+/* Returns the number of a row's group; -1 if the row is in no group. */
 static int
 group_of(const GrRequest *request, const double *row)
 {
@@ -497,7 +497,7 @@ group_of(const GrRequest *request, const double *row)
 	return key >= 0 && key < request->ngroups && key == (double) (int) key ? (int) key : -1;
 }
 
-/* Adds at most GR_REQUEST_BATCH rows: those of a group together, in their order. */
+/* Adds at most GR_REQUEST_BATCH rows: the rows of each group in one call, in their order. */
 static bool
 add_batch_by_group(const GrRequest *request, double *sums, const double *rows, int nrows, void *scratch,
 				   const GrHost *host)
@@ -572,7 +572,7 @@ gr_request_name(const GrRequest *request)
 }
 
 /*
- * Made
+ * Making requests
  */
 
 static void *
@@ -592,7 +592,7 @@ gr_request_layout(const GrRequest *request)
 	return ops->lay_out == NULL ? (GrRequestLayout) {{0}} : ops->lay_out(request);
 }
 
-/* Sets the offsets of the arrays that there are (from[k] not NULL), and the size of the block. */
+/* Sets the offsets of the arrays whose from[k] is not NULL, and the size of the block. */
 static void
 place_arrays(GrRequest *head, const GrRequestLayout *layout, const double *const *from)
 {
@@ -639,7 +639,7 @@ gr_request_of_pass(const GrPass *pass, GrMemory memory, GrError *err)
 	};
 	GrRequest	head;
 
-	/* padding, too: requests that say the same are the same bytes */
+	/* clears padding, too: equal requests have equal bytes */
 	memset(&head, 0, sizeof(head));
 	head.kind = (int32_t) pass->kind;
 	head.flags = (pass->linear ? GR_REQUEST_LINEAR : 0) | (pass->counts ? GR_REQUEST_COUNTS : 0);
@@ -677,7 +677,7 @@ gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err)
 	return gr_request_make(&head, from, memory, err);
 }
 
-/* The request of scores, of a kind that takes them */
+/* Makes a request of kind SCORES or CLUSTERS from scores. */
 static GrRequest *
 make_scores(const GrScores *scores, GrRequestKind kind, GrClusterWay way, GrMemory memory, GrError *err)
 {
@@ -734,10 +734,10 @@ gr_request_by_group(const GrRequest *request, int ngroups, GrMemory memory, GrEr
 }
 
 /*
- * Checked
+ * Checks of a whole request
  */
 
-/* True if the arrays lie one after the other, as long as the counts say, up to the block's end. */
+/* True if the arrays have the lengths that the counts say, and follow one another up to the block's end. */
 static bool
 arrays_valid(const GrRequest *request)
 {
@@ -755,7 +755,7 @@ arrays_valid(const GrRequest *request)
 	return end == request->nbytes;
 }
 
-/* The head's counts are bounded by the kind's valid(), so that the arrays' sizes do not overflow. */
+/* The kind's valid() bounds the head's counts, so that the arrays' sizes do not overflow. */
 bool
 gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrError *err)
 {

@@ -1,13 +1,13 @@
 /*
- * request.h: a reduction over rows as a value: what is summed up, and the arrays that it takes, in one block of memory.
+ * request.h: a request describes a reduction over rows (its kind and its arrays) in one block of memory.
  *
- * A request holds what a GrPass, a GrBootPass, a GrScores or a GrClusterPass says, without pointers: copying, sending
- * and storing it is memcpy. gr_request_of_pass() and the like make one, gr_request_pass() and the like read it. Whoever
- * only passes requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
- * gr_request_add(), and partial sums are merged by gr_request_merge().
+ * A request holds the same data as a GrPass, a GrBootPass, a GrScores or a GrClusterPass, but no pointers: memcpy()
+ * copies, sends and stores it. gr_request_of_pass() and the like make a request, gr_request_pass() and the like read
+ * it. Code that only passes requests on needs no knowledge of their kinds: gr_request_clear() prepares sums,
+ * gr_request_add() adds rows, and gr_request_merge() merges partial sums.
  *
- * Requests of clusters need all rows of a cluster in one place: gr_request_is_whole(). Where rows are added in pieces
- * or partial sums are merged, their sums say that rows were left.
+ * Requests of clusters need all rows of a cluster at once; see gr_request_is_whole(). If rows are added in pieces or
+ * partial sums are merged, GR_CLUSTERS_NLEFT of the sums is not 0.
  *
  * A request that comes from another process is copied first, as it may be written to at any time, and then
  * gr_request_valid() is asked before anything else.
@@ -35,7 +35,7 @@ typedef enum GrRequestKind
 	GR_NREQUESTS
 } GrRequestKind;
 
-/* Arrays of float8. In the block they stand one after the other in this order. */
+/* Arrays of float8. They follow one another in the block, in this order. */
 typedef enum GrRequestArray
 {
 	GR_REQUEST_BETA,
@@ -56,17 +56,17 @@ typedef enum GrRequestArray
 /* Head of the block, at a multiple of 8 bytes; the arrays follow. Members that a kind does not use are ignored. */
 typedef struct GrRequest
 {
-	uint64_t	nbytes;			/* of the block */
+	uint64_t	nbytes;			/* size of the block */
 	int32_t		kind;			/* GrRequestKind */
-	uint32_t	flags;			/* GR_REQUEST_LINEAR and its like */
-	GrRowShape	shape;			/* of the rows, which are not single */
+	uint32_t	flags;			/* bits GR_REQUEST_LINEAR, _COUNTS, _HESSIAN */
+	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
-	/* passes: as in GrPass */
+	/* members of passes, as in GrPass */
 	int32_t		nfaces;
 	int32_t		measure;		/* GrMeasure */
 	double		face_relative;
 	double		edge;
-	/* bootstraps: as in GrBootPass */
+	/* members of bootstraps, as in GrBootPass */
 	uint64_t	seed;
 	int64_t		first;
 	int32_t		nactive;
@@ -74,13 +74,13 @@ typedef struct GrRequest
 	int32_t		ninfluence;
 	int32_t		way;			/* clusters: GrClusterWay; else 0 */
 	/*
-	 * Sums by group: the sums of the kind for each group, one group's behind the other's. A row's key is the number of
-	 * its group, 0 .. ngroups - 1, as the maker of the request has numbered groups; rows with other keys are in no
-	 * group's sums. 0: all rows are one group, whatever their keys are.
+	 * Sums by group: the sums of the kind for each group, in the order of the groups. A row's key is the number of its
+	 * group, 0 .. ngroups - 1, as the maker of the request numbered the groups; rows with other keys are ignored.
+	 * ngroups = 0: all rows are one group, and keys are ignored.
 	 */
 	int32_t		ngroups;
 	int32_t		zero;			/* 0 */
-	uint64_t	offsets[GR_REQUEST_NARRAYS];	/* bytes from the head's begin; 0: the request has no such array */
+	uint64_t	offsets[GR_REQUEST_NARRAYS];	/* bytes from the begin of the head; 0: the array is absent */
 } GrRequest;
 
 static inline size_t
@@ -112,7 +112,7 @@ extern GrRequest *gr_request_of_boot(const GrBootPass *pass, GrMemory memory, Gr
 extern GrRequest *gr_request_of_scores(const GrScores *scores, GrMemory memory, GrError *err);
 extern GrRequest *gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err);
 
-/* Most float8 that the sums of a request by group take: 512 MB. Beyond it callers group the rows otherwise. */
+/* Upper limit of float8 in the sums of a request by group: 512 MB. With more, callers group the rows in another way. */
 #define GR_REQUEST_GROUP_SUMS_MAX ((size_t) 64 << 20)
 
 /*
@@ -121,17 +121,20 @@ extern GrRequest *gr_request_of_clusters(const GrClusterPass *pass, GrMemory mem
  */
 extern GrRequest *gr_request_by_group(const GrRequest *request, int ngroups, GrMemory memory, GrError *err);
 
-/* Memory by malloc(); free() gives it back. */
+/* Memory from malloc(); the caller frees it with free(). */
 extern const GrMemory gr_request_malloc;
 
-/* The request's array k, or NULL */
+/* Returns array k of the request, or NULL. */
 static inline const double *
 gr_request_array(const GrRequest *request, GrRequestArray k)
 {
 	return request->offsets[k] == 0 ? NULL : (const double *) ((const char *) request + request->offsets[k]);
 }
 
-/* The pass, the bootstrap, the scores (without terms) or the clusters of a request. Their arrays are the request's. */
+/*
+ * The next four functions return the pass, bootstrap, scores (without terms) or clusters of a request. Arrays of the
+ * result point into the request.
+ */
 static inline GrPass
 gr_request_pass(const GrRequest *request)
 {
@@ -221,10 +224,10 @@ gr_bool_valid(const bool *flag)
 	return byte <= 1;
 }
 
-/* True if rows of this shape can be, those of kept columns included. */
+/* True if shape is a possible shape of rows, including rows of kept columns. */
 extern bool gr_shape_valid(const GrRowShape *shape, GrError *err);
 
-/* True if rows of the shape of_pass can be, and are those of a sink of this shape, which keeps them as float8. */
+/* True if of_pass is a possible shape and is that of the float8 rows which a sink of this shape keeps. */
 extern bool gr_rows_are_of(const GrRowShape *of_pass, GrRowShape shape, GrError *err);
 
 extern bool gr_distribution_valid(const GrDistribution *distribution, GrError *err);
@@ -238,38 +241,38 @@ extern bool gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err
 /* Checks scores of rows of a sink of this shape. */
 extern bool gr_scores_valid(const GrScores *scores, GrRowShape shape, GrError *err);
 
-/* Checks a pass of clusters over a sink of this shape, whose rows must have the keys that the way goes by. */
+/* Checks a pass of clusters over a sink of this shape, whose rows must have the keys that pass->way uses. */
 extern bool gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err);
 
 /*
- * True if the nbytes at request are a request over rows of this shape, and nothing else: the block is aligned, its kind
- * and counts are allowed, and its arrays lie where the counts say. Reads no byte beyond nbytes. float8 arrays are not
- * looked at, since any number is allowed in them. False with GR_INVALID.
+ * True if the nbytes at request are exactly one request over rows of this shape: the block is aligned, its kind and
+ * counts are allowed, and its arrays lie where the counts say. Does not read beyond nbytes. Does not read float8
+ * arrays, since any number is allowed in them. Fails with GR_INVALID.
  */
 extern bool gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrError *err);
 
 /*
- * True if the head alone says sums that gr_request_nsums() and gr_request_merge() can take: its arrays need not follow
- * then. The head may come from anywhere.
+ * True if gr_request_nsums() and gr_request_merge() can use the head alone, without its arrays. The head may come from
+ * an untrusted source.
  */
 extern bool gr_request_is_mergeable(const GrRequest *head);
 
 /* True if the request needs the keys of rows. Other requests take rows with and without keys. */
 extern bool gr_request_takes_keys(const GrRequest *request);
 
-/* True if whoever adds rows with weights is to make their GrRowTotals, too. */
+/* True if the caller that adds rows with weights must also compute their GrRowTotals. */
 extern bool gr_request_has_totals(const GrRequest *request);
 
-/* True if gr_request_add() asks the host by itself, however many rows it is given. */
+/* True if gr_request_add() polls the host by itself, for any number of rows. */
 extern bool gr_request_polls(const GrRequest *request);
 
-/* Number of rows that are best added at once; 1: as they come */
+/* Returns the number of rows that are best added at once; 1: add each row as it comes. */
 extern int	gr_request_batch(const GrRequest *request);
 
-/* Number of float8 that the request's sums take */
+/* Returns the number of float8 in the request's sums. */
 extern size_t gr_request_nsums(const GrRequest *request);
 
-/* Prepares sums that rows are added to. */
+/* Prepares sums for gr_request_add(). */
 extern void gr_request_clear(const GrRequest *request, double *sums);
 
 /* Adds other, sums of the same request, to sums. */
@@ -284,58 +287,58 @@ extern bool gr_request_add(const GrRequest *request, double *sums, const double 
 extern size_t gr_request_scratch_nbytes(const GrRequest *request);
 
 /*
- * True if the request's sums can only be made by gr_request_sum_whole(), of all rows at once: writes sums that
- * gr_request_clear() has prepared. Fails with GR_CANCELED and GR_NO_MEMORY.
+ * gr_request_is_whole() is true if only gr_request_sum_whole(), over all rows at once, can compute the request's sums.
+ * gr_request_sum_whole() overwrites sums. Fails with GR_CANCELED.
  */
 extern bool gr_request_is_whole(const GrRequest *request);
 extern bool gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
 								 GrError *err);
 
-/* Name of the request's kind for messages, such as "a pass" */
+/* Returns the name of the request's kind for messages, such as "a pass". */
 extern const char *gr_request_name(const GrRequest *request);
 
 /*
- * For files that have a kind
+ * For files that implement a kind of request
  */
 
-/* Numbers of float8 that the arrays have */
+/* Lengths of the arrays of a request */
 typedef struct GrRequestLayout
 {
-	size_t		n[GR_REQUEST_NARRAYS];
+	size_t		n[GR_REQUEST_NARRAYS];	/* in float8 */
 } GrRequestLayout;
 
-/* Operations of a kind of request, for the sums of one group. NULL for lay_out: there are no arrays. */
+/* Operations of a kind of request, on the sums of one group. lay_out is NULL if the kind has no arrays. */
 typedef struct GrRequestOps
 {
 	const char *name;			/* for messages, such as "a pass" */
 	GrRequestLayout (*lay_out) (const GrRequest *request);
-	bool		(*valid) (const GrRequest *request, GrError *err);	/* NULL: shape and distribution alone are checked */
+	bool		(*valid) (const GrRequest *request, GrError *err);	/* NULL: only shape and distribution are checked */
 	size_t		(*nsums) (const GrRequest *request);
-	void		(*clear) (const GrRequest *request, double *sums);	/* NULL: zeros */
+	void		(*clear) (const GrRequest *request, double *sums);	/* NULL: sets zeros */
 	void		(*merge) (const GrRequest *request, double *sums, const double *other);	/* NULL: adds numbers */
 	bool		(*add) (const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
 						const GrHost *host);
 	size_t		(*scratch_nbytes) (const GrRequest *request);	/* NULL: none */
 	bool		(*sum_whole) (const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
 							  GrError *err);	/* NULL: rows are added in pieces */
-	uint32_t	flags;			/* that may be set */
+	uint32_t	flags;			/* bits that GrRequest.flags may have */
 	bool		takes_keys;
 	bool		totals;			/* see gr_request_has_totals() */
-	bool		polls;			/* add() asks the host by itself, however many rows there are */
-	int			batch;			/* rows that are best added at once */
+	bool		polls;			/* see gr_request_polls() */
+	int			batch;			/* see gr_request_batch() */
 } GrRequestOps;
 
-/* Rows that kernels like at a time */
+/* Number of rows at which kernels are efficient */
 #define GR_REQUEST_BATCH 256
 
 /*
- * Makes a request of this head, whose nbytes and offsets are set. from: the arrays, of which those that are NULL are
- * left out. NULL with GR_NO_MEMORY. The head is all zeros before its members are set, so that requests that say the
- * same are the same bytes.
+ * Makes a request of head and sets head->nbytes and head->offsets. from: the arrays; those that are NULL are left out.
+ * Returns NULL with GR_NO_MEMORY. The caller clears head before it sets members, so that equal requests have equal
+ * bytes.
  */
 extern GrRequest *gr_request_make(GrRequest *head, const double *const *from, GrMemory memory, GrError *err);
 
-/* Numbers of float8 of the arrays that a request of this head may have */
+/* Returns the lengths of the arrays that a request with this head may have. */
 extern GrRequestLayout gr_request_layout(const GrRequest *head);
 
 #define GR_REQUEST_DECLARE(kind, operations, device) extern const GrRequestOps gr_request_ops_##operations;

@@ -1,7 +1,7 @@
 /*
- * request_kinds.h: the list of all kinds of requests. KIND(name, operations, device) makes GR_REQUEST_name, whose sums
- * gr_request_ops_operations makes on the CPU and gr_cuda_sums_device in kernels/. The first four are those of
- * GrPassKind. A device that has no sums of a kind is "none".
+ * request_kinds.h: the list of all kinds of requests. KIND(name, operations, device) declares GR_REQUEST_name, whose
+ * sums gr_request_ops_operations computes on the CPU and gr_cuda_sums_device in kernels/. `none` as device: devices do
+ * not compute the kind. The first four kinds are those of GrPassKind.
  */
 #ifndef GPUREG_REQUEST_KINDS_H
 #define GPUREG_REQUEST_KINDS_H
