@@ -2,8 +2,8 @@
  * numeric.c: from numeric to float8.
  *
  * PostgreSQL's cast prints a numeric and reads the text as float8. Most values do not need that: their digits are an
- * integer of at most 2^53, which float8 holds exactly, times or over a power of ten of at most 10^22, which float8 holds
- * exactly, too. One multiplication or division of the two gives the value, rounded correctly.
+ * integer of at most 2^53, which float8 holds exactly, times or over a power of ten of at most 10^22, which float8
+ * holds exactly, too. One multiplication or division of the two gives the value, rounded correctly.
  *
  * A numeric as it is stored (src/backend/utils/adt/numeric.c; the format is that of every supported version, as
  * pg_upgrade does not rewrite tables), after the length:
