@@ -51,7 +51,7 @@ entry_at(const char *at, int k)
 	return entry;
 }
 
-/* Returns digits times 10^power. Returns false if that takes more than one rounding. */
+/* Sets *number to digits times 10^power. Returns false, and leaves *number, if that takes more than one rounding. */
 static inline bool
 scale_exactly(uint64 digits, int power, double *number)
 {
