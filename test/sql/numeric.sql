@@ -47,13 +47,29 @@ RESET gpureg.debug_ring;
 RESET gpureg.enable_scan;
 SELECT way, (m).coef = (SELECT (m).coef FROM fits WHERE way = 'casts') AS same, (m).n FROM fits ORDER BY way;
 
--- a value beyond float8's range is an error in every way, also in a row that has a NULL; so is NaN, but not there
+-- a cast of a value beyond float8's range is an error in every way, also in a row that has a NULL
 INSERT INTO stored VALUES (NULL, 1, 1e400, 1);
 \set VERBOSITY sqlstate
-SELECT gpu_ols_fit('SELECT y, small, wide, long FROM stored');
+SELECT gpu_ols_fit('SELECT y, small, wide::float8, long FROM stored');
 SELECT gpu_ols_agg(y, small, wide, long) FROM stored;
 SET gpureg.enable_scan = off;
+SELECT gpu_ols_fit('SELECT y, small, wide::float8, long FROM stored');
 SELECT gpu_ols_agg(y, small, wide, long) FROM stored;
+SET gpureg.debug_ring = on;
+SELECT gpu_ols_fit('SELECT y, small, wide::float8, long FROM stored');
+RESET gpureg.debug_ring;
+RESET gpureg.enable_scan;
+
+-- without a cast in the query, a row that has a NULL takes no part, whatever its other values are
+SELECT (gpu_ols_fit('SELECT y, small, wide, long FROM stored')).n_skipped;
+SET gpureg.enable_scan = off;
+SELECT (gpu_ols_fit('SELECT y, small, wide, long FROM stored')).n_skipped;
+SET gpureg.debug_ring = on;
+SELECT (gpu_ols_fit('SELECT y, small, wide, long FROM stored')).n_skipped;
+RESET gpureg.debug_ring;
+SET gpureg.read = spi;
+SELECT (gpu_ols_fit('SELECT y, small, wide, long FROM stored')).n_skipped;
+RESET gpureg.read;
 RESET gpureg.enable_scan;
 \set VERBOSITY default
 UPDATE stored SET wide = 'NaN' WHERE y IS NULL;

@@ -6,6 +6,7 @@
 
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
@@ -86,7 +87,14 @@ begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool exp
 	a->values = palloc(a->nsources * sizeof(Datum));
 	a->isnull = palloc(a->nsources * sizeof(bool));
 	foreach(cell, a->parts.sources)
-		lfirst(cell) = gr_without_cast(lfirst(cell), &a->types[k++]);
+	{
+		Expr	   *source = lfirst(cell);
+
+		lfirst(cell) = gr_without_cast(source, &a->types[k]);
+		if (a->types[k] == NUMERICOID && exprType((Node *) source) == FLOAT8OID)
+			a->parts.numeric_casts = bms_add_member(a->parts.numeric_casts, k);
+		k++;
+	}
 	find_direct(a, RelationGetDescr(s->child->ss.ss_currentRelation));
 	k = 0;
 	foreach(cell, a->parts.sources)

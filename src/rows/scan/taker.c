@@ -266,6 +266,7 @@ gr_taker_create(const GrTakerCall *call, const Aggref *aggregate, const Oid *typ
 	taker->fcinfo = make_call(aggregate, CurrentMemoryContext);
 	taker->shape.nfeatures = -1;
 	taker->types = types;
+	taker->numeric_casts = call->numeric_casts;
 	taker->nsources = list_length(call->sources);
 	return taker;
 }
@@ -459,14 +460,14 @@ gr_taker_make_room(GrTaker *taker)
 }
 
 /*
- * Skips a row that has a NULL. Raises an error if the row has a numeric beyond float8's range, as the cast that was
- * removed would.
+ * Skips a row that has a NULL. Raises an error if a numeric whose cast was removed is beyond float8's range, as the
+ * cast would.
  */
 static void
 skip_row(GrTaker *taker, const Datum *values, const bool *isnull)
 {
 	for (int k = 0; k < taker->nsources; k++)
-		if (!isnull[k] && taker->columns->column[k].type == NUMERICOID)
+		if (!isnull[k] && bms_is_member(k, taker->numeric_casts))
 			(void) gr_numeric_number(values[k]);
 	taker->nskipped++;
 }

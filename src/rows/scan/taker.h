@@ -27,6 +27,7 @@ typedef struct GrTakerCall
 	Oid			transition;		/* transition function that the taker replaces */
 	Oid			combine;		/* combine function of the aggregate */
 	List	   *sources;		/* expressions of the values that a row is made of, those with a role first */
+	Bitmapset  *numeric_casts;	/* sources without their cast from numeric to float8 */
 	bool		vector;			/* the last source is a float8[] with all features */
 } GrTakerCall;
 
@@ -49,6 +50,7 @@ typedef struct GrTaker
 	FunctionCallInfo fcinfo;	/* call of the transition function, with the constants as arguments */
 	int			nsources;
 	const Oid  *types;			/* [nsources] base types of the sources' values */
+	const Bitmapset *numeric_casts; /* sources whose cast from numeric to float8 the taker does itself */
 	GrColumns  *columns;		/* how a row is made of the sources' values; NULL before gr_taker_start() */
 	const char *const *names;	/* names of the columns for messages, or NULL */
 	bool		vector;			/* as in GrTakerCall */
