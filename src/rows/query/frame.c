@@ -1,5 +1,5 @@
 /*
- * frame.c: a query whose features are made of its columns by a formula.
+ * frame.c: makes a query around the user's query, whose features a formula makes of the user's columns.
  */
 #include "postgres.h"
 
@@ -25,26 +25,26 @@
 #include "rows/query/wrapper.h"
 #include "run/raise.h"
 
-/* Arguments of a function of ours, less what it has besides columns */
+/* Columns that one call of a function passes; the other arguments, up to FUNC_MAX_ARGS, are left for parameters. */
 #define COLUMN_ARGUMENTS_MAX 90
 
-/* What is being made a frame of */
+/* State of making one frame */
 typedef struct Making
 {
 	const GrQuery *query;
-	const GrFrameColumns *kept; /* NULL: the query tells what rows there are */
+	const GrFrameColumns *kept; /* NULL: levels and centers are read from the query's rows */
 	Oid			function;
-	const char *text;			/* the formula's; NULL: there is none */
+	const char *text;			/* the formula; NULL: there is none */
 	GrFormulaColumn *columns;
-	int			found[GR_ROLES_MAX];	/* where the response and the roles are */
+	int			found[GR_ROLES_MAX];	/* positions of the response and the columns with roles */
 	int			nroles;
-	int			clusters[GR_CLUSTERS_MAX];	/* where cluster columns are, which may have a role or be features, too */
+	int			clusters[GR_CLUSTERS_MAX];	/* positions of cluster columns; they may have a role or be features */
 	int			nclusters;
 	GrFormula	formula;
-	GrLevels   *levels;			/* of each column */
+	GrLevels   *levels;			/* levels of each column */
 	bool		centered;		/* powers may be about centers */
-	bool		pairs;			/* features in two columns */
-	bool		keyed;			/* rows have the keys of their clusters: NULL in a row that is in none */
+	bool		pairs;			/* each power comes in two columns: its float8 and the rest */
+	bool		keyed;			/* rows have the keys of their clusters: a row in no cluster has a NULL key */
 } Making;
 
 static Oid
@@ -107,7 +107,7 @@ describe_columns(Making *m)
 	}
 }
 
-/* Is a column that would be a feature a category? */
+/* True if a category is among the columns that become features without a formula. */
 static bool
 has_category(const Making *m)
 {
@@ -130,7 +130,7 @@ read_formula(Making *m, bool intercept)
 	m->formula.intercept = intercept;
 	if (!gr_formula_read(&m->formula, &from, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
 	{
-		/* what the host has met is raised where it was kept */
+		/* The host keeps an error of its own: gr_raise() raises that one. */
 		if (err.fault == GR_FORMULA_CANCELED)
 			gr_raise(&(GrError) {.status = GR_CANCELED});
 		gr_raise_formula(&err, m->text, m->query->columns, m->query->names);
@@ -148,7 +148,7 @@ read_formula(Making *m, bool intercept)
  * Levels
  */
 
-/* What column k is to the formula: a bit of the kinds of its variables */
+/* Returns a bit mask of the kinds of variables (GrVariableKind) that the formula makes of column k. */
 static int
 uses_of(const Making *m, int k)
 {
@@ -173,7 +173,7 @@ is_not_null(const GrWrapper *wrapper, int k)
 
 	test->arg = gr_wrapped_column(wrapper, k);
 	test->nulltesttype = IS_NOT_NULL;
-	/* of a composite value: whether it is there, not whether its fields are */
+	/* A composite value is NULL as a whole; its fields are not looked at. */
 	test->argisrow = false;
 	test->location = -1;
 	return (Expr *) test;
@@ -186,7 +186,8 @@ all_of(List *tests)
 }
 
 /*
- * Is neither the response nor a column with a role, nor a cluster, NULL and, features, none that the formula uses?
+ * Returns a condition: the response, the columns with roles, the clusters and, if features is true, the columns that
+ * the formula uses are not NULL.
  */
 static Expr *
 are_complete(const Making *m, const GrWrapper *wrapper, bool features)
@@ -245,7 +246,10 @@ plan_levels(const Making *m, const int *factors, int n)
 	return plan;
 }
 
-/* Takes what the pass gives: of each column how many levels there are, and these. */
+/*
+ * Sets the levels of n factors from the result of gpu_levels_pass(): for each factor the number of levels, then the
+ * levels.
+ */
 static void
 take_levels(Making *m, const int *factors, int n, Datum value)
 {
@@ -265,7 +269,7 @@ take_levels(Making *m, const int *factors, int n, Datum value)
 	}
 }
 
-/* The levels of n factors, by the query's rows */
+/* Reads the levels of n factors from the query's rows. */
 static void
 read_levels(Making *m, const int *factors, int n)
 {
@@ -279,7 +283,7 @@ read_levels(Making *m, const int *factors, int n)
 				 errdetail("A query can have at most %d columns that are factors.", COLUMN_ARGUMENTS_MAX),
 				 errhint("Leave some of the factors out.")));
 	value = gr_run_for_value(plan_levels(m, factors, n), NULL, &isnull);
-	/* without a complete row, the fit says so */
+	/* The result is NULL if no row is complete. */
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
@@ -288,7 +292,7 @@ read_levels(Making *m, const int *factors, int n)
 	take_levels(m, factors, n, value);
 }
 
-/* The same, by who knows the rows */
+/* Asks m->kept for the levels of n factors. */
 static void
 ask_levels(Making *m, const int *factors, int n)
 {
@@ -330,7 +334,7 @@ find_levels(Making *m)
  * The design and its query
  */
 
-/* The column whose part in the features is largest, where these are too many */
+/* Raises an ERROR if there are too many features. The message names the factor with the most levels. */
 static void
 check_nfeatures(const Making *m)
 {
@@ -368,21 +372,21 @@ write_design(const Making *m, const double *centers)
 	return writer.text;
 }
 
-/* A number of the query's, as float8 */
+/* Returns column k as float8. */
 static Expr *
 number_of(const Making *m, const GrWrapper *wrapper, int k)
 {
 	Expr	   *value = gr_wrapped_column(wrapper, k);
 
-	/* there is no cast from boolean to float8 */
+	/* PostgreSQL has no cast from boolean to float8. */
 	if (base_type(m->query, k) == BOOLOID)
 		value = gr_wrapper_cast(wrapper, value, INT4OID);
 	return gr_wrapper_cast(wrapper, value, FLOAT8OID);
 }
 
 /*
- * The values of the design's columns as arguments: one by one in their order or, where there are too many, the numbers
- * in arrays and then the others. (Numbers come first either way; see order_columns() in design_values.c.)
+ * Appends the values of the design's columns to the arguments: one by one or, if there are too many, the numbers in
+ * arrays and then the factors. Numbers come first either way; see order_columns() in design_values.c.
  */
 static List *
 write_values(const Making *m, const GrWrapper *wrapper, List *args)
@@ -412,8 +416,8 @@ write_values(const Making *m, const GrWrapper *wrapper, List *args)
 }
 
 /*
- * CASE WHEN the response and the roles aren't NULL THEN gpu_design_row(design, pairs, columns ...) END: rows that don't
- * take part may have levels that no other has.
+ * CASE WHEN the response and the roles are not NULL THEN gpu_design_row(design, pairs, columns ...) END. Skipped rows
+ * may have levels that are not in the design, so gpu_design_row() must not see them.
  */
 static Expr *
 write_row(const Making *m, const GrWrapper *wrapper, const char *design)
@@ -428,8 +432,8 @@ write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 }
 
 /*
- * Are the features columns of numbers, as they are? But for one that has a role, too, as columns with a role are found
- * by their names.
+ * True if each feature is a column of numbers. A feature that also has a role is not plain: columns with roles are
+ * found by their names.
  */
 static bool
 has_plain_features(const Making *m)
@@ -445,7 +449,7 @@ has_plain_features(const Making *m)
 	return true;
 }
 
-/* The response: guarded, it is NULL in a row that is in no cluster. */
+/* Returns the response. If guarded, it is NULL in a row that is in no cluster. */
 static Expr *
 write_response(const Making *m, const GrWrapper *wrapper, bool guarded)
 {
@@ -457,7 +461,7 @@ write_response(const Making *m, const GrWrapper *wrapper, bool guarded)
 	return tests == NIL ? response : value_where(all_of(tests), response);
 }
 
-/* What the frame's queries select, and what it is called */
+/* Columns that a frame's query selects, and their names */
 typedef struct Selection
 {
 	GrWrapper	wrapper;
@@ -473,8 +477,8 @@ add_column(Selection *selection, Expr *value, const char *name)
 }
 
 /*
- * Selects the response, the roles, and the features: columns where they are ones or, where there is a design, one
- * array, which has no name. Then, if they are wanted, the clusters. guarded: see write_response().
+ * Selects the response, the columns with roles, and the features: the columns in features or, if design is not NULL, an
+ * array without a name. The cluster columns follow if clusters is true. guarded: see write_response().
  */
 static GrQuery *
 wrap_rows(const Making *m, List *features, const char *design, bool clusters, bool guarded)
@@ -511,7 +515,7 @@ wrap_queries(const Making *m, GrFrame *frame, List *features)
 		frame->clustered = wrap_rows(m, features, design, true, true);
 }
 
-/* The columns that the formula's terms are, where all are plain features */
+/* Returns the columns of the formula's terms, each of which is one column. */
 static List *
 term_columns(const Making *m)
 {
@@ -522,7 +526,7 @@ term_columns(const Making *m)
 	return columns;
 }
 
-/* Where there is no design: all columns that are nothing else are features. */
+/* Makes a frame without a design: each column without a role is a feature. */
 static GrFrame *
 frame_columns(const Making *m, bool intercept)
 {
@@ -538,7 +542,7 @@ frame_columns(const Making *m, bool intercept)
 	return frame;
 }
 
-/* The design that was written */
+/* Reads a design that write_design() has written. */
 static GrDesign *
 open_design(const char *text)
 {
@@ -549,14 +553,14 @@ open_design(const char *text)
 	return design;
 }
 
-/* Are there powers above the first? */
+/* True if a design has powers above the first. */
 static bool
 has_powers(const char *text)
 {
 	return *text != '\0' && open_design(text)->npaired > 0;
 }
 
-/* How many features have a second column; 0 if all these would be too many */
+/* Returns the number of features that have a rest; 0 if all of these would be too many features. */
 static int
 count_rests(const char *text)
 {
@@ -619,7 +623,10 @@ plan_ranges(const Making *m, const int *columns, int n)
 	return plan;
 }
 
-/* Of the columns that are raised to powers, the middles of their values; false if there are none */
+/*
+ * Sets the centers of the columns that are raised to powers to the middles of their ranges. Returns false if there are
+ * no such columns, or if a middle is not known or not finite.
+ */
 static bool
 find_centers(const Making *m, double *centers)
 {
@@ -637,7 +644,7 @@ find_centers(const Making *m, double *centers)
 		centers[columns[i]] = m->kept->find_center(m->kept->arg, columns[i]);
 	if (m->kept != NULL)
 		return true;
-	/* a list's length is that of a function's arguments */
+	/* Powers of more columns are left about 0. */
 	if (n > COLUMN_ARGUMENTS_MAX)
 		return false;
 	ends = DatumGetArrayTypeP(gr_run_for_value(plan_ranges(m, columns, n), NULL, &isnull));
@@ -655,8 +662,8 @@ find_centers(const Making *m, double *centers)
 }
 
 /*
- * The design that rows are made by: the model's or, where it has powers, their products with others are complete and
- * there is an intercept, one of powers about centers.
+ * Returns the design that makes the rows: a design with centered powers, if there is an intercept and the design has
+ * the products that gr_design_moves() needs; else the model's design.
  */
 static const char *
 row_design(const Making *m, const GrFrame *frame)
@@ -668,16 +675,16 @@ row_design(const Making *m, const GrFrame *frame)
 
 	if (!m->centered || !frame->intercept)
 		return frame->design;
-	/* whether it can be done is looked at before the query is run */
+	/* Check with centers of 0 before the query is run. */
 	centered = write_design(m, centers);
 	if (!gr_design_moves(open_design(centered), memory, &moves) || !find_centers(m, centers))
 		return frame->design;
-	/* and again by the centers, whose powers may be out of range */
+	/* Check with the centers, whose powers may be out of range. */
 	centered = write_design(m, centers);
 	return gr_design_moves(open_design(centered), memory, &moves) ? centered : frame->design;
 }
 
-/* The frame's columns, and what is made of them */
+/* Makes a frame with a design; the caller wraps the queries. */
 static GrFrame *
 frame_formula(Making *m, const GrRoles *roles)
 {
@@ -697,7 +704,7 @@ frame_formula(Making *m, const GrRoles *roles)
 	return frame;
 }
 
-/* What the columns are to be; false if each that has no role is a feature as it is. */
+/* Finds the columns with roles and the clusters. Returns false if each other column is a feature as it is. */
 static bool
 begin_making(Making *m, const GrRoles *roles)
 {

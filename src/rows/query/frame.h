@@ -1,10 +1,10 @@
 /*
- * frame.h: a query whose features are made of its columns by a formula, or of categories: as a query of its own, which
- * gives the response, the columns with a role, and the features as one array.
+ * frame.h: makes the frame of a query: a query around it that returns the response, the columns with roles, and an
+ * array of the features that a formula or categories make. gr_ingest_prepare() makes the frame of each fitted query.
  *
- * The levels of factors are found first, by an aggregate over the query. Then a function of the extension's own,
- * gpu_design_row, is put around each row, so that workers, rings, passes, samples and sinks meet an array of known
- * width and nothing else.
+ * An aggregate over the query finds the levels of factors first. Then gpu_design_row(), a function of this extension,
+ * makes the features of each row. Workers, rings, passes, samples and sinks therefore see a single array of known
+ * width.
  */
 #ifndef GPUREG_FRAME_H
 #define GPUREG_FRAME_H
@@ -18,53 +18,56 @@
 
 typedef struct GrFrame
 {
-	GrQuery    *query;			/* in place of the user's */
-	GrQuery    *clustered;		/* the same, with the cluster columns behind the others; NULL: there are none */
-	GrQuery    *keyless;		/* for passes without keys, where those of query tell rows in no cluster; else NULL */
-	const char *design;			/* see design.h; NULL: each feature is a column */
-	const char *row_design;		/* of its rows: where powers are about centers, another one; see design_moves.h */
-	bool		plain;			/* the features are columns as they are, not one array */
+	GrQuery    *query;			/* replaces the user's query */
+	GrQuery    *clustered;		/* query, followed by the cluster columns; NULL: there are no clusters */
+	GrQuery    *keyless;		/* for passes without keys, if a NULL key marks a row in no cluster; else NULL */
+	const char *design;			/* text of the design, see design.h; NULL: each feature is a column */
+	const char *row_design;		/* design of the rows: another than design if powers are centered, see design_moves.h */
+	bool		plain;			/* true: each feature is a column of query; false: the features are one array */
 	bool		intercept;
-	int			nlow;			/* of the features, the last ones: what rounding left of some of the others */
-	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
+	int			nlow;			/* number of rests (the last features); see gr_gram_fold() */
+	int			found[GR_ROLES_MAX];	/* positions of the response and the columns with roles in the user's query */
 	int			nroles;
 } GrFrame;
 
-/* Columns that aren't a query's: what their rows would tell otherwise */
+/* Columns of kept rows: functions that answer what is otherwise read from a query's rows */
 typedef struct GrFrameColumns
 {
 	/*
-	 * Adds the levels of column k that complete rows have. These have no NULL in the used columns, nor in the response
-	 * and the columns with a role, which are found.
+	 * Adds the levels of column k that occur in complete rows. A row is complete if it has no NULL in the used columns,
+	 * in the response (found[0]) or in the columns with roles (the rest of found).
 	 */
 	void		(*find_levels) (void *arg, int k, const int *found, int nroles, const bool *used, GrLevels *levels);
-	double		(*find_center) (void *arg, int k);	/* about which powers of column k may be */
+	double		(*find_center) (void *arg, int k);	/* returns a center for the powers of column k */
 	void	   *arg;
 } GrFrameColumns;
 
 /*
- * The frame of a query, in the current memory context; NULL if its columns are its features as they are: there is no
- * formula, no column that isn't a number or an array is a feature, and there are no clusters. A row without a cluster
- * has no response in it, or no key. function: as for gr_ingest_prepare()
+ * Makes the frame of a query, in the current memory context. Returns NULL if the columns are the features as they are:
+ * there is no formula, each feature is a number or an array, and there are no clusters. In the frame's query, a row in
+ * no cluster has a NULL response or a NULL key. function: as for gr_ingest_prepare()
  */
 extern GrFrame *gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles);
 
-/* The same of columns that are described as a query's are: its query is NULL, and so is that of the frame. */
+/*
+ * Makes a frame of kept columns, which `described` describes as it would a query's. described->tree is NULL, and so is
+ * the frame's query.
+ */
 extern GrFrame *gr_make_frame_of(const GrQuery *described, const GrFrameColumns *columns, const GrRoles *roles);
 
 /*
- * Of a row's design without its nlow last features: which of these has what rounding left of each, from 0 on, or -1;
- * in the current memory context. *nfeatures: how many they are
+ * Returns rest_of for gr_gram_fold(): for each feature of a row's design the index of its rest, from 0, or -1.
+ * *nfeatures: number of features without the rests. The current memory context owns the array.
  */
 extern int *gr_frame_rests(const char *design, int *nfeatures);
 
-/* What brings the terms of a row's design to those of the model's; NULL: they are those */
+/* Returns the moves from the terms of a row's design to those of the model; NULL if they are the same terms. */
 extern const GrTermMoves *gr_frame_moves(const char *design);
 
-/* Names the features of a row's design, nlow of them twice. */
+/* Sets the names of the features of a row's design: the nlow rests come last and repeat the names of their features. */
 extern void gr_frame_names(const GrDesign *design, int nlow, const char **names);
 
-/* The columns of the frame's query; features that are what rounding left are called as the others */
+/* Returns the columns of the frame's query. A rest has the name of its feature. */
 extern GrColumns *gr_frame_columns(const GrFrame *frame, const GrRoles *roles);
 
 #endif							/* GPUREG_FRAME_H */

@@ -1,5 +1,5 @@
 /*
- * query.c: a user's query: analysed once, then planned and run as often as it takes.
+ * query.c: a user's query, which is analysed once, then planned and run as often as needed.
  */
 #include "postgres.h"
 
@@ -56,11 +56,11 @@ gr_query_error(void *arg)
 /*
  * Names of columns
  *
- * A target of a SELECT is found by where it stands in the text: parts of an analysed expression know that, as the
- * parsed targets do. Where it ends, the server's own scanner tells.
+ * A target of a SELECT is found by its position in the text, which both parsed targets and parts of analysed
+ * expressions have. The server's own scanner finds where the target ends.
  */
 
-/* The SELECT that gives a statement's columns their names; NULL if they have no targets */
+/* Returns the SELECT that names a statement's columns; NULL if its columns are not targets (VALUES). */
 static const SelectStmt *
 naming_select(const RawStmt *statement)
 {
@@ -74,7 +74,7 @@ naming_select(const RawStmt *statement)
 	return select->valuesLists == NIL ? select : NULL;
 }
 
-/* The target that an expression, which begins there, came from; NULL if that isn't known, or is a star */
+/* Returns the target with the expression at location; NULL if location is unknown or the target is a star. */
 static const ResTarget *
 find_target(const SelectStmt *select, int location)
 {
@@ -96,8 +96,8 @@ find_target(const SelectStmt *select, int location)
 }
 
 /*
- * Is there nothing in a target that would name it? The server falls back to the name of a type that the whole is cast
- * to.
+ * True if nothing in a target gives it a name. (The server would take the name of a type that the whole target is cast
+ * to.)
  */
 static bool
 is_nameless(const ResTarget *target)
@@ -109,7 +109,7 @@ is_nameless(const ResTarget *target)
 	return strcmp(FigureColname(value), "?column?") == 0;
 }
 
-/* Keywords that end a target where they stand outside brackets */
+/* True if a keyword outside brackets ends a target. before: the keyword before it, or NULL */
 static bool
 ends_target(const char *keyword, const char *before)
 {
@@ -128,7 +128,7 @@ ends_target(const char *keyword, const char *before)
 	return false;
 }
 
-/* The keyword that a token is; NULL: none */
+/* Returns the keyword that a token is; NULL if it is none. */
 static const char *
 keyword_of(int token, const core_YYSTYPE *value)
 {
@@ -141,7 +141,7 @@ keyword_of(int token, const core_YYSTYPE *value)
 	return NULL;
 }
 
-/* The expression of the target that begins there */
+/* Returns the text of the expression at location, without comments and with single spaces. */
 static const char *
 expression_at(const char *text, int location)
 {
@@ -180,7 +180,7 @@ expression_at(const char *text, int location)
 	return expression.data;
 }
 
-/* Is there another column of that name? */
+/* True if another column has the name of entry. */
 static bool
 is_shared(const Query *tree, const TargetEntry *entry)
 {
@@ -229,7 +229,7 @@ name_columns(const char *text, const RawStmt *statement, const Query *tree)
  * Analysis
  */
 
-/* Is there a FOR UPDATE or SHARE, at any depth? */
+/* True if a FOR UPDATE or FOR SHARE clause is in the tree, at any depth. */
 static bool
 locks_rows(Node *node, void *context)
 {
@@ -240,7 +240,7 @@ locks_rows(Node *node, void *context)
 	return ((Query *) node)->rowMarks != NIL || query_tree_walker((Query *) node, locks_rows, context, 0);
 }
 
-/* Were a role's policies added to it, at any depth? */
+/* True if policies of row-level security were added to the tree, at any depth. */
 static bool
 has_row_security(Node *node, void *context)
 {
@@ -251,7 +251,7 @@ has_row_security(Node *node, void *context)
 	return ((Query *) node)->hasRowSecurity || query_tree_walker((Query *) node, has_row_security, context, 0);
 }
 
-/* The one statement of a text, parsed */
+/* Parses a text; ERROR unless it is one statement. */
 static RawStmt *
 parse_statement(const char *text)
 {
@@ -266,7 +266,7 @@ parse_statement(const char *text)
 	return linitial_node(RawStmt, statements);
 }
 
-/* ERROR unless it is a SELECT that neither writes nor locks rows. */
+/* Returns the one query of a statement; ERROR unless it is a SELECT that neither writes nor locks rows. */
 static Query *
 check_statement(List *queries)
 {
@@ -294,7 +294,7 @@ gr_analyse_query(const char *text)
 	RawStmt    *statement;
 	List	   *queries;
 
-	/* what the statement of a volatile function in a query has; the planner wants one as well */
+	/* Volatile functions that the analysis calls need a snapshot, and so does the planner. */
 	if (!ActiveSnapshotSet())
 		elog(ERROR, "there is no active snapshot");
 	query->text = text;
@@ -311,8 +311,8 @@ gr_analyse_query(const char *text)
 }
 
 /*
- * An aggregate whose result may depend on the order of its input: anything but numbers, the orders of whose sums don't
- * matter here
+ * True if an aggregate's result may depend on the order of its input. Aggregates that return numbers are sums and the
+ * like: their rounding differs with the order, which is accepted here.
  */
 static bool
 heeds_order(const Aggref *aggregate)
@@ -321,9 +321,9 @@ heeds_order(const Aggref *aggregate)
 }
 
 /*
- * Could the query give other rows when it is run again under the same snapshot, in other order perhaps? Scans of a
- * large table begin where another one is, and workers come in any order: so does it at any depth sample, call volatile
- * functions, or choose rows or number them by their order? (An ORDER BY may leave ties.)
+ * True if the query may return other rows, or rows in another order that matters, when it is run again under the same
+ * snapshot: somewhere it samples, has an aggregate that depends on order, limits rows, or numbers them. Scans of a
+ * large table begin where another scan is, workers deliver rows in any order, and an ORDER BY may leave ties.
  */
 static bool
 depends_on_chance(Node *node, void *context)
@@ -377,7 +377,7 @@ is_scan(const Plan *plan)
 	return IsA(plan, CustomScan) && strcmp(((const CustomScan *) plan)->methods->CustomName, GR_SCAN_NAME) == 0;
 }
 
-/* Is the plan an aggregate by this extension's own scan of a table, in workers or not? */
+/* True if the plan is an aggregate over this extension's own scan of a table, in parallel workers or not. */
 static bool
 is_scan_aggregate(const Plan *node)
 {
@@ -392,8 +392,8 @@ is_scan_aggregate(const Plan *node)
 }
 
 /*
- * Is there another extension's custom scan in the plan, at any depth? But for those in subplans, of which the statement
- * has a list
+ * True if another extension's custom scan is in the plan, at any depth. Subplans are not looked at: the statement lists
+ * them.
  */
 static bool
 has_custom_scan(const Plan *plan)
@@ -429,7 +429,7 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 	return plan;
 }
 
-/* Plans what is computed over the row of a query, whose columns stand for themselves. */
+/* Plans a target list whose Vars refer to the columns of the row below. */
 static List *
 plan_targets(List *targets)
 {
@@ -481,7 +481,7 @@ gr_estimate_input(const GrPlan *plan)
 	{
 		int			nworkers = ((const Gather *) node)->num_workers;
 
-		/* what the planner has divided the rows by, in get_parallel_divisor() */
+		/* The planner divided the rows by this number; see get_parallel_divisor(). */
 		nprocesses = nworkers + (parallel_leader_participation ? Max(1.0 - 0.3 * nworkers, 0) : 0);
 		node = node->lefttree;
 	}
@@ -505,7 +505,7 @@ gr_starts_at_once(const GrPlan *plan)
 {
 	const Plan *top = plan->stmt->planTree;
 
-	/* workers take their time to start, but for one row there will be none */
+	/* A plan for a single row runs without workers, so the setup cost of workers does not count. */
 	return !plan->remote && top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
 }
 
@@ -521,7 +521,7 @@ gr_planned_workers(const GrPlan *plan)
 		if (IsA(node, GatherMerge))
 			return ((const GatherMerge *) node)->num_workers;
 	}
-	/* elsewhere than straight below the top */
+	/* The Gather is not straight below the top, so the number of workers is not looked for. */
 	return 1;
 }
 
@@ -530,8 +530,8 @@ gr_planned_workers(const GrPlan *plan)
  */
 
 /*
- * The policies in a tree are those of the role that it was analysed for: for another one that a function of the query's
- * has set meanwhile they are the wrong ones.
+ * Raises an ERROR if the role or row_security has changed since the query was analysed: a function of the query may do
+ * that, and the policies in the tree would be the wrong ones.
  */
 static void
 check_role(const GrPlan *plan)
@@ -547,7 +547,7 @@ check_role(const GrPlan *plan)
 				 errhint("Run the statement again.")));
 }
 
-/* ERROR unless the executor gives the columns that were found when the query was analysed. */
+/* Raises an ERROR unless the executor's columns have the types that the analysis found. */
 static void
 check_columns(TupleDesc given, TupleDesc wanted)
 {
@@ -579,7 +579,7 @@ receiver_nothing(DestReceiver *self)
  * Through SPI
  */
 
-/* The receiver of the text's query: computes what is around it, and hands the rows on. */
+/* Receiver of the text's query: computes the plan's layers over each row and passes the result to `to`. */
 typedef struct SpiReceiver
 {
 	DestReceiver pub;
@@ -600,7 +600,7 @@ spi_startup(DestReceiver *self, int operation, TupleDesc given)
 	ListCell   *cell;
 
 	(void) operation;
-	/* the planner has run functions of the query's since these were checked */
+	/* Functions of the query may have run in the planner since gr_run_plan() checked. */
 	check_role(receiver->plan);
 	gr_spi_check(&receiver->run);
 	check_columns(given, receiver->base->columns);
@@ -692,7 +692,7 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 typedef struct ValueReceiver
 {
 	GrReceiver	base;
-	MemoryContext context;		/* of the copy */
+	MemoryContext context;		/* owner of the copied value */
 	int			nrows;
 	Datum		value;
 	bool		isnull;

@@ -1,10 +1,10 @@
 /*
- * query.h: a user's query: analysed once, then planned and run as often as it takes.
+ * query.h: a user's query, which is analysed once, then planned and run as often as needed.
  *
- * The text is parsed and analysed once, without parameters. All that is planned and run later is made of that tree and
- * never of the text again: what its columns were found to be then is what they are, whatever the functions do that the
- * planner and the executor call meanwhile, to the search path, to settings or to the catalogues. Where the extension
- * puts something of its own around a query, that is made as a tree, too, and what it calls is named by OID.
+ * The text is parsed and analysed once, without parameters. Everything that is planned and run later is made from that
+ * tree, never from the text. Functions that the planner and the executor call may change the search path, settings or
+ * catalogues; the types of the query's columns stay those of the analysis. Whatever the extension puts around a query
+ * is also made as a tree, and refers to functions and types by OID.
  */
 #ifndef GPUREG_QUERY_H
 #define GPUREG_QUERY_H
@@ -20,10 +20,10 @@
 
 #include "rows/query/spi.h"
 
-/* gpureg.read: how the rows of queries come */
+/* Values of gpureg.read: ways to read the rows of queries */
 typedef enum GrRead
 {
-	GR_READ_AUTO,				/* by whatever is fastest */
+	GR_READ_AUTO,				/* the fastest way */
 	GR_READ_SPI					/* through SPI, which runs the query as it stands */
 } GrRead;
 
@@ -34,30 +34,30 @@ typedef struct GrQuery
 	const char *text;
 	Query	   *tree;			/* analysed and rewritten; never changed: planning takes a copy */
 	TupleDesc	columns;
-	const char **names;			/* of the columns; columns without one are called by their expressions */
-	Oid			role;			/* whose query it is */
-	bool		row_security;	/* the setting, when it was analysed */
-	bool		has_row_security;	/* policies for the role were added to it */
-	/* where the extension's own columns are computed over a query's: that query; NULL: the tree is the text's */
+	const char **names;			/* names of the columns; a column without a name has its expression's text */
+	Oid			role;			/* role that the query runs as */
+	bool		row_security;	/* value of row_security when the query was analysed */
+	bool		has_row_security;	/* the analysis added policies for role */
+	/* the query over which tree computes columns of the extension; NULL: tree is the text's own */
 	const struct GrQuery *base;
-	GrRead		read;			/* the setting, when it was analysed */
+	GrRead		read;			/* value of gpureg.read when the query was analysed */
 } GrQuery;
 
 typedef struct GrPlan
 {
 	const GrQuery *query;
 	PlannedStmt *stmt;
-	TupleDesc	columns;		/* what a row of it is */
+	TupleDesc	columns;		/* columns of its rows */
 	bool		remote;			/* gr_is_remote() */
 	bool		scanned;		/* gr_is_scanned() */
-	bool		by_spi;			/* the text's query runs through SPI; the receiver computes what is around it */
+	bool		by_spi;			/* SPI runs the text's query; the receiver computes the layers */
 	List	   *layers;			/* by_spi: target lists over the text's query, innermost first */
 	int			cursor_options;
 } GrPlan;
 
 /*
- * Who takes a plan's rows: the first member of a structure of the caller's. pub.receiveSlot is the caller's to set;
- * when it is called, the rows are known to be of the plan's columns. It returns false when it has had enough.
+ * Receiver of a plan's rows: the first member of a structure of the caller's. The caller sets pub.receiveSlot, which
+ * returns false to stop the plan. The rows have the types of plan->columns.
  */
 typedef struct GrReceiver
 {
@@ -66,16 +66,16 @@ typedef struct GrReceiver
 } GrReceiver;
 
 /*
- * Says which query an error is about: arg, its text. A position in the query becomes one in a text within the user's
- * own statement.
+ * Error context callback: says that an error is about the query whose text is arg. A position in the query is reported
+ * as a position in an inner statement.
  */
 extern void gr_query_error(void *arg);
 
 /*
- * From one to the other, whatever is reported, by a parallel worker too, says that it is about this query, in the
- * user's words, as the server does of a statement within another: analysing, planning and running it go on between.
- * context and text are the caller's, and are left as they are until then. An error leaves by itself. text: NULL if
- * there is no query, but kept rows
+ * Between gr_enter_query() and gr_leave_query(), every message, also of parallel workers, says that it is about the
+ * query, as the server does for a statement within another. Call them around analysing, planning and running the query.
+ * The caller owns context and text, which must not change in between. text: NULL for kept rows, which have no query. An
+ * ERROR needs no gr_leave_query().
  */
 static inline void
 gr_enter_query(ErrorContextCallback *context, const char *text)
@@ -97,15 +97,15 @@ gr_leave_query(const ErrorContextCallback *context)
 }
 
 /*
- * A query's text as a tree, in the current memory context. ERROR unless it is one SELECT that neither writes nor locks
- * rows and has no parameters.
+ * Analyses a query's text, in the current memory context. ERROR unless the text is one SELECT without parameters that
+ * neither writes nor locks rows.
  */
 extern GrQuery *gr_analyse_query(const char *text);
 
-/* Does the query give the same rows when it is run again under the same snapshot? */
+/* True if the query returns the same rows when it is run again under the same snapshot. */
 extern bool gr_is_repeatable(const GrQuery *query);
 
-/* True if the query's rows come through SPI alone. Aggregates over the query still run as trees of their own. */
+/* True if SPI reads the query's rows. Aggregates over the query still run as trees of the extension's own. */
 static inline bool
 gr_is_read_by_spi(const GrQuery *query)
 {
@@ -115,15 +115,14 @@ gr_is_read_by_spi(const GrQuery *query)
 /* Plans the query; cursor_options as for SPI_prepare_cursor(): CURSOR_OPT_PARALLEL_OK or 0. */
 extern GrPlan *gr_plan_query(const GrQuery *query, int cursor_options);
 
-/* The same of a tree of the extension's own around the query's; see wrapper.h. The tree is given up. */
+/* Plans a tree that the extension made around the query's tree; see wrapper.h. Modifies the tree. */
 extern GrPlan *gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options);
 
 /*
- * Does the plan have its rows from a custom scan of another extension's? Such a scan may be
- * one of tables on other machines, as those of Citus are: its costs and numbers of rows are made up, it may read all
- * rows before it gives the first, and it may read under snapshots of its own each time it is run. So nobody looks at
- * its first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
- * gr_plan_typed_pass().
+ * True if the plan's rows come from a custom scan of another extension. Such a scan may read tables on other machines,
+ * as those of Citus do: its costs and row counts are invented, it may read all rows before it returns the first, and
+ * each run may use other snapshots. So its first row is not looked at, its rows are kept after one reading, and
+ * aggregates around it are shipped to where the rows are; see gr_plan_typed_pass().
  */
 static inline bool
 gr_is_remote(const GrPlan *plan)
@@ -131,42 +130,41 @@ gr_is_remote(const GrPlan *plan)
 	return plan->remote;
 }
 
-/* The planner's word on how many rows will come. */
+/* Returns the number of rows that the planner expects. */
 extern double gr_estimate_rows(const GrPlan *plan);
 
 /*
- * The planner's word on how many rows an aggregate of the extension's over a whole query takes; -1 if the plan is of
- * another form.
+ * Returns the number of rows that the planner expects as input of the extension's aggregate over a whole query; -1 if
+ * the plan has another form.
  */
 extern double gr_estimate_input(const GrPlan *plan);
 
-/* Does the plan's first row come at little cost? Never if it is remote. */
+/* True if the plan's first row is cheap. Never true of a remote plan. */
 extern bool gr_starts_at_once(const GrPlan *plan);
 
-/* The name of this extension's custom scan, as EXPLAIN shows it. */
+/* Name of this extension's custom scan, as EXPLAIN shows it */
 #define GR_SCAN_NAME "GpuregScan"
 
-/* Is it an aggregate by this extension's own scan of a table, in workers or not? */
+/* True if the plan is an aggregate over this extension's own scan of a table, in parallel workers or not. */
 static inline bool
 gr_is_scanned(const GrPlan *plan)
 {
 	return plan->scanned;
 }
 
-/* How many parallel workers it would run in: those of the topmost Gather */
+/* Returns the number of parallel workers that the plan's topmost Gather asks for. */
 extern int	gr_planned_workers(const GrPlan *plan);
 
 /*
- * Runs a plan under the active snapshot, for at most nrows_max rows (0: all). Whatever the receiver allocates in the
- * current memory context is the caller's. ERROR if row-level security was worked in for another role than the present
- * one.
+ * Runs a plan under the active snapshot, for at most nrows_max rows (0: all). The receiver runs in the caller's memory
+ * context. ERROR if the tree has policies for another role than the current one.
  */
 extern void gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint64 nrows_max);
 
-/* Runs a plan for its one row's one column: a copy in the current memory context. */
+/* Runs a plan that returns one row of one column. Returns a copy of the value in the current memory context. */
 extern Datum gr_run_for_value(const GrPlan *plan, ParamListInfo params, bool *isnull);
 
-/* $1 .. $n of a plan, none of them NULL */
+/* Makes the parameters $1 .. $n of a plan, none of them NULL, in the current memory context. */
 extern ParamListInfo gr_make_params(int n, const NullableDatum *values, const Oid *types);
 
 #endif							/* GPUREG_QUERY_H */

@@ -1,5 +1,5 @@
 /*
- * spi.c: runs a query that was analysed before through SPI, into a receiver.
+ * spi.c: runs an analysed query through SPI, into a receiver.
  */
 #include "postgres.h"
 

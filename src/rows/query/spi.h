@@ -1,9 +1,9 @@
 /*
- * spi.h: runs a query that was analysed before through SPI, into a receiver.
+ * spi.h: runs an analysed query through SPI, into a receiver.
  *
- * SPI parses the text a second time. Its tree must be equal to the one that was analysed: it is compared when it is
- * prepared, and once more before the first row, as the server analyses it again when names, policies or the row
- * security of its plan have changed meanwhile.
+ * SPI parses the text a second time. Its tree must equal the analysed tree. The trees are compared when SPI has
+ * prepared the query, and again before the first row, because the server analyses it anew if names, policies or the row
+ * security of its plan have changed.
  */
 #ifndef GPUREG_SPI_H
 #define GPUREG_SPI_H
@@ -18,21 +18,21 @@
 typedef struct GrSpiRun
 {
 	const char *text;
-	const Query *tree;			/* the text's, as it was analysed and checked */
+	const Query *tree;			/* tree of text, analysed and checked before */
 	int			cursor_options;
-	DestReceiver *dest;			/* its rStartup calls gr_spi_check() */
+	DestReceiver *dest;			/* rStartup of dest must call gr_spi_check() */
 	uint64		nrows_max;		/* 0: all */
-	ErrorContextCallback *outer;	/* error_context_stack under SPI, which says by itself what an error is about */
-	CachedPlanSource *source;	/* while it runs */
+	ErrorContextCallback *outer;	/* error_context_stack while SPI runs, which reports its own context */
+	CachedPlanSource *source;	/* SPI's plan source while the query runs; else NULL */
 } GrSpiRun;
 
 /*
- * Prepares the text and runs it read only under the active snapshot. What dest allocates must be in a context of the
- * caller's. ERROR if SPI's tree is another than run->tree.
+ * Prepares the text and runs it read-only under the active snapshot. dest must allocate in a context of the caller's.
+ * ERROR if SPI's tree differs from run->tree.
  */
 extern void gr_spi_run(GrSpiRun *run);
 
-/* ERROR unless the tree that SPI holds is still run->tree. */
+/* Raises an ERROR unless the tree that SPI holds still equals run->tree. */
 extern void gr_spi_check(const GrSpiRun *run);
 
 #endif							/* GPUREG_SPI_H */

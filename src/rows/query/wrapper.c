@@ -1,5 +1,5 @@
 /*
- * wrapper.c: SELECT what the extension puts around a user's query FROM (query), as a tree.
+ * wrapper.c: builds the tree of SELECT ... FROM (user's query).
  */
 #include "postgres.h"
 
@@ -26,10 +26,10 @@
 #include "run/compat.h"
 
 /*
- * The extension's own
+ * Functions and types of the extension
  */
 
-/* Does the object, if there is one, belong to the extension that the function belongs to? */
+/* True if object is valid and belongs to the extension that sibling, a function, belongs to. */
 static bool
 is_member(Oid sibling, Oid class, Oid object)
 {
@@ -38,7 +38,7 @@ is_member(Oid sibling, Oid class, Oid object)
 	return OidIsValid(object) && OidIsValid(extension) && getExtensionOfObject(class, object) == extension;
 }
 
-/* ERROR unless it does. */
+/* Raises an ERROR unless object belongs to sibling's extension. */
 static void
 check_member(Oid sibling, Oid class, Oid object, const char *name)
 {
@@ -108,13 +108,13 @@ gr_wrap_query(GrWrapper *wrapper, const GrQuery *query)
 	tree->commandType = CMD_SELECT;
 	tree->querySource = QSRC_ORIGINAL;
 	tree->canSetTag = true;
-	/* whoever counts statements counts it as the user's */
+	/* Extensions that count statements count the wrapper as the user's statement. */
 	tree->queryId = query->tree->queryId;
 	tree->stmt_location = query->tree->stmt_location;
 	tree->stmt_len = query->tree->stmt_len;
 	tree->rtable = wrapper->pstate->p_rtable;
 	tree->jointree = makeFromExpr(list_make1(from), NULL);
-	/* the subquery's policies were worked in already: all that is above must know */
+	/* The subquery has its policies already; the levels above must have the flag. */
 	tree->hasRowSecurity = query->tree->hasRowSecurity;
 }
 
@@ -220,7 +220,7 @@ gr_wrapper_select(GrWrapper *wrapper, Expr *value)
 	*targets = lappend(*targets, makeTargetEntry(value, n, psprintf("column%d", n), false));
 }
 
-/* Sets the operators that a clause groups a type's values by; false if there are none. */
+/* Sets the operators by which a clause groups a type's values. Returns false if there are none. */
 static bool
 find_grouping(SortGroupClause *group, Oid type)
 {
@@ -291,9 +291,9 @@ gr_turn_jit_off(void)
 }
 
 /*
- * Settings under which an aggregate of ours is planned; returns the nesting level that ends them. Partitions must not
- * be aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are
- * more partitions than blocks.
+ * Sets what the planner needs for an aggregate of the extension; returns the nesting level that ends the settings.
+ * Partitions must not be aggregated one by one: each aggregate would leave a block of the ring half full, and with more
+ * partitions than blocks the ring would stall.
  */
 static int
 aggregate_settings(void)

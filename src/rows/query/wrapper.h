@@ -1,8 +1,8 @@
 /*
- * wrapper.h: SELECT what the extension puts around a user's query FROM (query), as a tree.
+ * wrapper.h: builds the tree of SELECT ... FROM (user's query).
  *
- * The query's own tree, analysed once, stands in it as a subquery. What is called is named by OID, and the parameters,
- * $1 and up, are the extension's alone: the query itself has none.
+ * The user's tree, analysed once, is its subquery. Functions and types are named by OID. The parameters $1, $2 and so
+ * on belong to the extension: the user's query has none.
  */
 #ifndef GPUREG_WRAPPER_H
 #define GPUREG_WRAPPER_H
@@ -23,65 +23,67 @@ typedef struct GrWrapper
 } GrWrapper;
 
 /*
- * The extension's own function or aggregate of this name, with exactly these types of arguments (ANYOID for VARIADIC
- * "any") and this type of result. sibling: the function of the extension's that is being called. It is looked for in
- * that one's schema by the whole signature, of which there can be no other there, and must belong to the same
- * extension. ERROR if there is none.
+ * Returns the extension's function or aggregate with this name, exactly these argument types (ANYOID for VARIADIC
+ * "any") and this result type. sibling: the extension's SQL function that is being called. The function is looked up in
+ * sibling's schema by its whole signature and must belong to sibling's extension. ERROR if there is no such function.
  */
 extern Oid	gr_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result);
 
-/* The same; InvalidOid if there is none. result: InvalidOid for any type that the one there is gives */
+/* Like gr_own_function(), but returns InvalidOid if there is no such function. result: InvalidOid allows any type. */
 extern Oid	gr_find_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result);
 
-/* The extension's own type of this name, likewise. */
+/* Returns the extension's type with this name, from sibling's schema. ERROR if there is no such type. */
 extern Oid	gr_own_type(Oid sibling, const char *name);
 
-/* A wrapper that selects nothing yet. */
+/* Begins a wrapper that selects nothing yet. */
 extern void gr_wrap_query(GrWrapper *wrapper, const GrQuery *query);
 
-/* The query's column k, from 0 on. */
+/* Returns the query's column k, counted from 0. */
 extern Expr *gr_wrapped_column(const GrWrapper *wrapper, int k);
 
-/* $id */
+/* Returns the parameter $id. */
 extern Expr *gr_wrapper_parameter(int id, Oid type);
 
-/* A constant of a type of variable length; it stays the caller's memory until the wrapper is planned and run. */
+/* Returns a constant of a variable-length type. The value is not copied and must live as long as the plan. */
 extern Expr *gr_wrapper_constant(Datum value, Oid type);
 
-/* value::type; there must be such a cast, or none must be needed. */
+/* Returns value::type. ERROR if there is no such cast. */
 extern Expr *gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type);
 
-/* ARRAY[elements], each of them of the type element */
+/* Returns ARRAY[elements]. element: the type of each element */
 extern Expr *gr_wrapper_array(List *elements, Oid element);
 
-/* A call of a function or of an aggregate, whose arguments have the types that it declares. */
+/* Return a call of a function or an aggregate; args have the declared types. */
 extern Expr *gr_wrapper_call(Oid function, List *args);
 extern Aggref *gr_make_aggregate(Oid function, List *args);
 extern Expr *gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args);
 
-/* Adds a column to what is selected. */
+/* Adds a column to the selected columns. */
 extern void gr_wrapper_select(GrWrapper *wrapper, Expr *value);
 
-/* ERROR unless values of the type, which the query's column of that name has, can be grouped. */
+/* Raises an ERROR unless values of the type can be grouped. name: the query's column, for the message */
 extern void gr_check_groupable(Oid type, const char *name);
 
-/* Groups by a value of such a type, which isn't selected. */
+/* Groups by a value that is not selected. Its type must have passed gr_check_groupable(). */
 extern void gr_wrapper_group(GrWrapper *wrapper, Expr *value);
 
-/* It as a query like the user's own, whose columns have these names; the wrapper is given up. */
+/* Turns the wrapper into a query, like the user's own, whose columns have these names. Ends the wrapper. */
 extern GrQuery *gr_wrapper_query(GrWrapper *wrapper, const char **names);
 
 /*
- * Turns jit off for plans of the extension's own: compiling the calls of one function takes longer than it gains, in
- * each worker and for each pass. A plan is made for it or not, so this is for the time of planning. AtEOXact_GUC(true,
- * level) with the level returned brings the setting back, as the end of a failed subtransaction does.
+ * Turns jit off for the extension's own plans: in each worker and for each pass, compiling would take longer than it
+ * saves. The planner decides about jit, so turn it off while planning. Returns the level for AtEOXact_GUC(true, level),
+ * which restores the setting; the end of a failed subtransaction restores it, too.
  */
 extern int	gr_turn_jit_off(void);
 
-/* Plans it, in parallel workers where the planner likes; the wrapper is given up. */
+/* Plans the wrapper, with parallel workers if the planner chooses them. Ends the wrapper. */
 extern GrPlan *gr_plan_wrapper(GrWrapper *wrapper);
 
-/* The same of an aggregate of the extension's over the whole query. *nworkers: how many it would run in */
+/*
+ * Plans a wrapper that selects one aggregate of the extension over the whole query. Ends the wrapper. *nworkers: number
+ * of planned parallel workers
+ */
 extern GrPlan *gr_plan_wrapped_aggregate(GrWrapper *wrapper, int *nworkers);
 
 #endif							/* GPUREG_WRAPPER_H */
