@@ -1,5 +1,5 @@
 /*
- * boot_clusters.c: the influence of clusters; see boot_clusters.h.
+ * boot_clusters.c: sums the influence of clusters; see boot_clusters.h.
  */
 #include "postgres.h"
 
@@ -20,13 +20,16 @@ typedef struct ClusterReceiver
 {
 	GrReceiver	base;
 	const GrBootPass *pass;
-	Size		nsums;			/* of a query's clusters, of one */
+	Size		nsums;			/* number of sums of a query's cluster */
 	double	   *sums;
-	double	   *scores;			/* t */
-	double	   *q;				/* nactive: B times these */
+	double	   *scores;			/* t scores of a cluster */
+	double	   *q;				/* nactive: pass->factor times scores */
 } ClusterReceiver;
 
-/* Influence is linear in the scores: q v summed over a cluster's rows is B times the sum of their scores. */
+/*
+ * Adds the squares and cubes of a cluster's influence. Influence is linear in the scores: q v, summed over a cluster's
+ * rows, is B (pass->factor) times the sum of their scores.
+ */
 static void
 add_cluster(ClusterReceiver *receiver, const double *sums, int64 nrows)
 {
@@ -55,7 +58,7 @@ add_cluster(ClusterReceiver *receiver, const double *sums, int64 nrows)
 	receiver->sums[0] += nrows;
 }
 
-/* One group, whose rows may all be left out */
+/* Adds one group. The group may have no complete row. */
 static bool
 receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -74,7 +77,7 @@ receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-/* Where the fit is that the bootstrap is about */
+/* Returns the scores at the fit that the bootstrap is about. */
 static GrScores
 scores_of(const GrBootPass *pass)
 {
@@ -84,7 +87,7 @@ scores_of(const GrBootPass *pass)
 	};
 }
 
-/* The clusters of a query */
+/* Adds the clusters of a query. */
 static void
 add_queried(const GrIngest *ingest, const GrBasis *basis, ClusterReceiver *receiver)
 {
@@ -104,7 +107,7 @@ take_kept_cluster(void *arg, const GrClusterSums *cluster)
 	add_cluster(arg, cluster->data, cluster->nrows);
 }
 
-/* Those of kept rows */
+/* Adds the clusters of kept rows. */
 static void
 add_kept(const GrKeptClusters *clusters, const GrBasis *basis, ClusterReceiver *receiver)
 {

@@ -1,5 +1,5 @@
 /*
- * clusters.c: the sums of clusters, from a query that PostgreSQL groups; see clusters.h.
+ * clusters.c: sums the clusters of a query's rows; see clusters.h.
  */
 #include "postgres.h"
 
@@ -22,8 +22,8 @@ typedef struct ClusterReceiver
 {
 	GrReceiver	base;
 	GrGlmFit *fit;
-	Size		nsums;			/* of a cluster */
-	int64		nrows;			/* of all clusters */
+	Size		nsums;			/* number of sums of a cluster */
+	int64		nrows;			/* rows of all clusters */
 } ClusterReceiver;
 
 void
@@ -60,7 +60,7 @@ gr_clusters_check_met(const GrGlmFit *fit, const char *name)
 				 errhint("Name a column that has different values among these rows.")));
 }
 
-/* One group, whose rows may all be left out */
+/* Adds the sums of one group to the fit. The group may have no complete row. */
 static bool
 receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -81,7 +81,7 @@ receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-/* ERROR unless these are the rows of the fit, in two clusters at least. */
+/* Raises an ERROR unless the clusters have the fit's nrows rows, and there are two clusters. */
 static void
 check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nrows)
 {

@@ -1,8 +1,8 @@
 /*
- * data_set.c: the rows of a fit, opened; see data_set.h.
+ * data_set.c: opens the rows of a fit; see data_set.h.
  *
- * A query runs once, if its rows have room. The Gram matrix of all its rows is made where these are made, and those of
- * folds by PostgreSQL, which groups the rows. Kept rows are summed up by passes.
+ * A query runs once if its rows fit. PostgreSQL or a job makes the Gram matrix of all its rows; PostgreSQL groups the
+ * rows for the matrices of folds. Kept rows are summed by passes.
  */
 #include "postgres.h"
 
@@ -17,14 +17,14 @@
 #include "run/report.h"
 #include "run/request.h"
 
-/* Kept columns that are further from 0 than so many of their spreads are summed about their means. */
+/* A kept column whose mean is further from 0 than this many standard deviations is summed about its mean. */
 #define FAR_SPREADS 4.0
 
 /*
  * Sums by passes
  */
 
-/* Takes gram's triangle out of a pass's sums, where it stands behind a row of ones. */
+/* Copies gram's triangle out of a pass's sums, where it follows a row of ones. */
 static void
 take_gram(const double *of_pass, GrGram *gram)
 {
@@ -37,8 +37,8 @@ take_gram(const double *of_pass, GrGram *gram)
 }
 
 /*
- * Sums the rows of a source up: in one pass and, where a column wants a shift, another. The response has no shift, as
- * passes know of none.
+ * Sums the rows of a source in one pass, or two if a column needs a shift. The response is never shifted: passes cannot
+ * shift it.
  */
 static GrGram
 sum_source(GrRowSource *source)
@@ -67,7 +67,7 @@ sum_source(GrRowSource *source)
 	return sums;
 }
 
-/* Sums each part up about the shift. */
+/* Sums each part about the shift. */
 static void
 sum_parts_about(GrFoldRows *parts, const double *shift, GrGram *sums)
 {
@@ -85,7 +85,7 @@ sum_parts_about(GrFoldRows *parts, const double *shift, GrGram *sums)
 	pfree(of_pass);
 }
 
-/* Sums each part up, in two passes where a column of all rows is far from 0. */
+/* Sums each part, in two passes if a column of all rows is far from 0. */
 static GrGram *
 sum_parts(GrFoldRows *parts, const char *const *names)
 {
@@ -138,7 +138,7 @@ state_sums(GrState *state)
 	return sums;
 }
 
-/* Takes the sums of all rows of the query, from an aggregate or from a job. */
+/* Sums all rows of the query, by an aggregate or by a job. */
 static void
 sum_query(GrDataSet *data)
 {
@@ -158,7 +158,7 @@ sum_query(GrDataSet *data)
 	data->sums[0] = gr_finish_job(data->job);
 }
 
-/* Takes the sums of each fold of the query's rows. */
+/* Sums each fold of the query's rows. */
 static void
 sum_query_folds(GrDataSet *data)
 {
@@ -293,7 +293,7 @@ append_reason(const char *format,...)
 	va_end(args);
 }
 
-/* Notes a run over a query that was read again for each pass. */
+/* Records a run over a query that was read again for each pass. */
 static void
 record_query(const GrDataSet *data)
 {
@@ -302,7 +302,7 @@ record_query(const GrDataSet *data)
 
 	run->nrows = source->nrows;
 	run->nworkers = source->nworkers;
-	/* a pass reads and computes at once */
+	/* A pass reads and computes at the same time. */
 	run->read_s = source->pass_s;
 	run->solve_s = run->total_s - source->pass_s;
 	if (source->for_workers)
@@ -314,7 +314,7 @@ record_query(const GrDataSet *data)
 	append_reason("the query was run %d times", source->npasses);
 }
 
-/* Notes that the query was run, or kept rows were read back, for the sums of clusters. */
+/* Records that the query was run, or kept rows were read back, for the sums of clusters. */
 static void
 record_clusters(const GrRowSource *source)
 {
@@ -359,7 +359,7 @@ gr_record_rows(GrDataSet *data, const char *name, double started)
 		record_query(data);
 	if (data->source->nclusterings > 0)
 		record_clusters(data->source);
-	/* the rows of several sources are those of all, and the seconds too */
+	/* The first source is recorded: add the counts and times of the others. */
 	for (int f = 1; f < data->n; f++)
 	{
 		GrJob	   *job = data->source[f].job;

@@ -1,6 +1,6 @@
 /*
- * data_set.h: the rows of a fit, opened: those of a query or kept ones, all of them or fold by fold, ready for passes
- * or summed up.
+ * data_set.h: opens the rows of a fit: rows of a query or kept rows, all of them or fold by fold, ready for passes or
+ * summed.
  */
 #ifndef GPUREG_DATA_SET_H
 #define GPUREG_DATA_SET_H
@@ -27,54 +27,54 @@ typedef enum GrRowsUse
 typedef struct GrRowsWanted
 {
 	GrFitRows	from;
-	Oid			function;		/* the extension's function that is being called, beside which its aggregates are */
+	Oid			function;		/* SQL function of the extension that is being called */
 	const GrRoles *roles;
-	GrFamily	family;			/* which responses there may be */
-	double		theta;			/* of the negative binomial family */
+	GrFamily	family;			/* family of the fit: decides which responses are allowed */
+	double		theta;			/* parameter of the negative binomial family */
 	GrRowsUse	use;
-	int			nfolds;			/* FOLD_...: how many folds rows are drawn into where no column tells them apart */
-	const GrMorePasses *more;	/* passes that are wanted over the rows after the fit's; NULL: none */
+	int			nfolds;			/* GR_ROWS_FOLD_...: number of folds to draw, without a cluster column */
+	const GrMorePasses *more;	/* passes over the rows after the fit's passes; NULL: none */
 } GrRowsWanted;
 
 typedef struct GrDataSet
 {
 	GrRowsWanted wanted;
-	GrIngest	ingest;			/* names, design and numbers of the rows */
-	int			n;				/* sources, or sums: one, or one for each fold that has rows */
-	GrRowSource *source;		/* NULL: PostgreSQL has summed the rows up */
-	GrGram	   *sums;			/* n, with nsummed; NULL: rows are for passes */
-	int64	   *label;			/* PART_SUMS: the key of each */
-	GrJob	   *job;			/* has the rows, or had them summed up; NULL: PostgreSQL has summed the rows up */
-	GrPlace		place;			/* where PostgreSQL summed them up, ... */
-	int			nsummed;		/* ... how many features they had */
-	int			nworkers;		/* ... and in how many workers */
-	bool		refitted;		/* for gr_record_rows(): the fit opened the rows twice */
-	int			npasses;		/* passes over all sources, or over all but one: for the caller to count */
-	double		read_done;		/* when the rows were open */
+	GrIngest	ingest;			/* names, design and row counts */
+	int			n;				/* number of sources or sums: 1, or one per fold that has rows */
+	GrRowSource *source;		/* n sources; NULL: PostgreSQL has summed the rows */
+	GrGram	   *sums;			/* n Gram matrices, with nsummed; NULL: rows are for passes */
+	int64	   *label;			/* GR_ROWS_PART_SUMS: key of each matrix */
+	GrJob	   *job;			/* has the rows, or has summed them; NULL: PostgreSQL has summed the rows */
+	GrPlace		place;			/* job is NULL: where PostgreSQL summed the rows */
+	int			nsummed;		/* job is NULL: number of features that were summed */
+	int			nworkers;		/* job is NULL: number of parallel workers */
+	bool		refitted;		/* set by the caller: the fit opened the rows twice, for gr_record_rows() */
+	int			npasses;		/* set by the caller: passes over all sources, or over all but one */
+	double		read_done;		/* time when the rows were open, as gr_now() */
 } GrDataSet;
 
 /*
- * Opens the rows that are wanted. The current memory context owns the data set and what it has on a device; a release
- * gives the latter up before. ERROR if no row takes part.
+ * Opens the rows. The current memory context owns the data set and its device memory; gr_release_rows() gives device
+ * memory back earlier. ERROR if no row takes part.
  */
 extern GrDataSet *gr_open_rows(const GrRowsWanted *wanted);
 
-/* Notes the run that began at started, for gpu_last_run(), before the rows are released. */
+/* Records the run that began at started, for gpu_last_run(). Call before the rows are released. */
 extern void gr_record_rows(GrDataSet *data, const char *name, double started);
 
-/* Returns the Gram matrix of a job of kind SUM, with nsummed, and ends its sink. */
+/* Ends the sink of a job of kind GR_SINK_SUM and returns its Gram matrix, with nsummed. */
 extern GrGram gr_finish_job(GrJob *job);
 
-/* Gives up what the rows have on a device, or in memory of the session's jobs. */
+/* Gives back what the rows have on a device or in memory of the session's jobs. */
 extern void gr_release_rows(GrDataSet *data);
 
-/* Returns the name of the device that has the rows, or had them summed up, in the current memory context. */
+/* Returns the name of the device that has or summed the rows, in the current memory context. */
 extern const char *gr_rows_device(const GrDataSet *data);
 
-/* Records the rows, releases them, and returns the name of their device, as the three functions above do. */
+/* Calls gr_record_rows() and gr_release_rows(); returns gr_rows_device(). */
 extern const char *gr_close_rows(GrDataSet *data, const char *name, double started);
 
-/* Returns how many rows were left out for a NULL, as far as passes have told. */
+/* Returns the number of rows left out for a NULL, as far as passes have counted them. */
 extern int64 gr_rows_nskipped(const GrDataSet *data);
 
 #endif							/* GPUREG_DATA_SET_H */

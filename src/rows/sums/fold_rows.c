@@ -1,5 +1,5 @@
 /*
- * fold_rows.c: a query's rows, kept fold by fold; see fold_rows.h.
+ * fold_rows.c: reads a query's rows fold by fold; see fold_rows.h.
  */
 #include "postgres.h"
 
@@ -21,21 +21,21 @@ typedef struct FoldRows
 	GrReceiver	base;
 	GrIngest   *ingest;
 	GrJobOptions options;
-	Size		limit;			/* bytes of all rows; 0: there is none */
-	bool		overflowed;		/* they are more: reading stopped */
+	Size		limit;			/* bytes that all rows may take; 0: no limit */
+	bool		overflowed;		/* the rows exceed limit: reading stopped */
 	int64		nrows;
 	MemoryContext context;		/* owns the jobs */
 	MemoryContext row_context;	/* reset after each row */
-	/* the folds that have come, and the values that tell them apart */
+	/* folds met so far, and the type of the values that are the folds */
 	TypeCacheEntry *type;
 	Oid			collation;
 	int			n;
-	int			last;			/* that a row was of */
+	int			last;			/* fold of the last row */
 	Datum		value[GR_NET_FOLDS_MAX];
 	GrJob	   *job[GR_NET_FOLDS_MAX];
 } FoldRows;
 
-/* At the first complete row: now the arrays' lengths are known. */
+/* Sets the shape and names of the jobs at the first complete row, which tells the lengths of arrays. */
 static void
 begin(FoldRows *rows, TupleTableSlot *slot)
 {
@@ -57,11 +57,11 @@ is_fold(const FoldRows *rows, int k, Datum value)
 	return DatumGetBool(FunctionCall2Coll(&rows->type->eq_opr_finfo, rows->collation, rows->value[k], value));
 }
 
-/* The fold of that value, with a job of its own; -1: none has come */
+/* Returns the fold with this value; -1: not met before */
 static int
 find_fold(const FoldRows *rows, Datum value)
 {
-	/* rows that come together are often of one fold */
+	/* Successive rows are often of one fold. */
 	if (rows->n > 0 && is_fold(rows, rows->last, value))
 		return rows->last;
 	for (int k = 0; k < rows->n; k++)
@@ -132,7 +132,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return !rows->overflowed;
 }
 
-/* Reads the rows to memory, up to a limit, or to files; NULL: they are more. */
+/* Reads the rows into memory or, if spool, into files. Returns NULL if they exceed limit. */
 static FoldRows *
 read_rows(GrIngest *ingest, const GrPlan *plan, Size limit, bool spool)
 {
@@ -169,7 +169,7 @@ gr_fold_rows_read(GrIngest *ingest, int nfolds, int *n)
 
 	gr_check_foldable(ingest);
 	plan = gr_plan_fold_rows(ingest, nfolds);
-	/* what can't be read again is in files from the beginning */
+	/* Rows that cannot be read again go to files from the beginning. */
 	rows = large || !ingest->repeatable ? NULL : read_rows(ingest, plan, limit, false);
 	if (rows == NULL)
 		rows = read_rows(ingest, plan, 0, true);
@@ -182,7 +182,7 @@ gr_fold_rows_read(GrIngest *ingest, int nfolds, int *n)
 	{
 		GrJob	   *job = rows->job[k];
 
-		/* of rows of weight 0 alone, or with NULLs in arrays */
+		/* All rows of the fold have weight 0 or a NULL in an array. */
 		if (job->nrows == 0)
 		{
 			gr_job_release(job);

@@ -1,5 +1,5 @@
 /*
- * folds.c: the rows of a cross-validation, in parts; see folds.h.
+ * folds.c: parts the rows of a cross-validation into folds; see folds.h.
  */
 #include "postgres.h"
 
@@ -17,14 +17,14 @@
 #include "run/clock.h"
 #include "run/raise.h"
 
-/* Folds are most often small integers: these are looked for first. */
+/* Keys from 0 to SMALL_MAX are searched first, because most folds are small integers. */
 #define SMALL_MAX 127
 
 /*
  * Parts
  */
 
-/* Rows as they are less their keys, where these are from least to most */
+/* Returns the derivation of the rows, without keys, whose keys are from least to most. */
 static GrDerivation *
 derive_part(GrRowShape shape, double least, double most)
 {
@@ -78,7 +78,7 @@ add_label(GrFoldRows *rows, int64 label)
 	rows->label[rows->n++] = label;
 }
 
-/* Finds the keys from least to most, which n rows have, by halves. */
+/* Finds the distinct keys from least to most, which n rows have, by bisection. */
 static void
 find_labels(GrFoldRows *rows, GrJob *job, int64 least, int64 most, int64 n)
 {
@@ -112,7 +112,10 @@ list_labels(GrFoldRows *rows, GrJob *job, int nfolds)
 		find_labels(rows, job, -GR_BOOT_KEY_MAX, GR_BOOT_KEY_MAX, job->nrows);
 }
 
-/* How many rows a part is expected to have: of folds that are drawn, hardly ever more */
+/*
+ * Returns an upper estimate of the rows of a part: six standard deviations above the mean if folds are drawn, else
+ * their exact number.
+ */
 static int64
 expected_nrows(GrJob *job, int nfolds, int64 label)
 {
@@ -152,7 +155,7 @@ gr_fold_rows(GrJob *job, int nfolds, const char *const *names)
 		rows->nrows += part->nrows;
 	}
 	rows->n = n;
-	/* the parts have the rows now */
+	/* The parts have the rows now. */
 	gr_job_end_sink(job);
 	gr_spool_end(&job->spool);
 	if (rows->n < 2)
@@ -176,7 +179,7 @@ gr_fold_release(GrFoldRows *rows)
  * Passes
  */
 
-/* True if the request is the one that was the first: requests that say the same are the same bytes. */
+/* True if request equals the first request that left out a fold. Equal requests have equal bytes. */
 static bool
 is_first(const GrFoldRows *rows, const GrRequest *request)
 {
@@ -209,7 +212,7 @@ gr_fold_part_sums(GrFoldRows *rows, int part, GrRequest *request, double *sums)
 	pfree(request);
 }
 
-/* A part's sums of the first request */
+/* Returns a part's sums of the first request. Makes them at the first call. */
 static const double *
 first_sums(GrFoldRows *rows, int part, const GrRequest *request)
 {
@@ -228,7 +231,7 @@ gr_fold_request(GrFoldRows *rows, int left_out, const GrRequest *request, double
 {
 	bool		first;
 
-	/* the pass that each fit begins with, which has neither faces nor a triangle */
+	/* Note the pass that each fit begins with, which has neither faces nor a factor. */
 	if (left_out != GR_NO_FOLD && rows->first == NULL && request->nfaces == 0 &&
 		request->offsets[GR_REQUEST_FACTOR] == 0)
 		note_first(rows, request);

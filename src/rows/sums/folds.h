@@ -1,9 +1,9 @@
 /*
- * folds.h: the rows of a cross-validation, in parts: one for each fold, at the place where the rows were.
+ * folds.h: parts the rows of a cross-validation into folds, where the rows are.
  *
- * Whatever is summed over the rows of a fit that leaves a fold out is the sum over the other parts: rows are copied
- * once, and sums are added up, and never taken away from others. Fits that leave out one fold after the other begin at
- * the same estimate: what their first pass gives is summed once for each part, and kept.
+ * Each part is a job with the rows of one fold. Sums without a fold are the sums over all other parts; they are never
+ * differences of sums. All fits that leave out one fold begin at the same estimate, so their first pass is the same
+ * request: its sums are made once per part and kept.
  */
 #ifndef GPUREG_FOLDS_H
 #define GPUREG_FOLDS_H
@@ -17,33 +17,33 @@
 
 typedef struct GrFoldRows
 {
-	GrRowShape	shape;			/* of the rows, which have no key */
+	GrRowShape	shape;			/* shape of the rows, without a key */
 	GrRowRules	rules;
-	int			n;				/* folds that have rows */
-	int64	   *label;			/* ascending */
+	int			n;				/* number of folds that have rows, in all arrays below */
+	int64	   *label;			/* keys, ascending */
 	GrJob	  **part;
-	int64		nrows;			/* of all parts */
-	int			npasses;		/* over parts */
+	int64		nrows;			/* rows of all parts */
+	int			npasses;		/* passes over single parts */
 	double		pass_s;
-	/* what the first request that left a fold out gave */
-	GrRequest  *first;			/* NULL: there was none */
-	double	  **first_sums;		/* a part's; NULL: not yet */
+	/* sums of the first request that left out a fold */
+	GrRequest  *first;			/* NULL: no such request yet */
+	double	  **first_sums;		/* sums of each part; NULL: not made yet */
 } GrFoldRows;
 
 /*
- * Parts the rows of a job that are kept or spooled, by their keys, which are folds: 1 .. nfolds or, with nfolds 0, at
- * most GR_FOLDS_MAX integers that are found. The job's own rows are given up; it has the place of the parts, and must
- * stay. ERROR unless there are two folds or more
+ * Parts the kept or spooled rows of a job by their keys, which are the folds: 1 .. nfolds or, if nfolds is 0, up to
+ * GR_FOLDS_MAX distinct integers. The job gives its rows up but keeps the place of the parts, and must live as long as
+ * they. ERROR if there are fewer than two folds
  */
 extern GrFoldRows *gr_fold_rows(GrJob *job, int nfolds, const char *const *names);
 
-/* Adds the rows of the parts but number left_out to the sums of a request. */
+/* Adds the sums of a request over all parts except left_out (or GR_NO_FOLD) to sums. */
 extern void gr_fold_request(GrFoldRows *rows, int left_out, const GrRequest *request, double *sums);
 
 /* Adds the sums of a request over the rows of one part to sums, and frees the request. */
 extern void gr_fold_part_sums(GrFoldRows *rows, int part, GrRequest *request, double *sums);
 
-/* The totals of the rows of all parts but one, and how many rows these are; see gr_has_totals() */
+/* Return the totals, and the number, of the rows of all parts except left_out; see gr_has_totals(). */
 extern GrRowTotals gr_fold_totals(const GrFoldRows *rows, int left_out);
 extern int64 gr_fold_nrows(const GrFoldRows *rows, int left_out);
 

@@ -1,8 +1,8 @@
 /*
- * ingest.c: a query's rows -> blocks of float8.
+ * ingest.c: prepares a user's query and reads its rows as blocks of float8.
  *
- * The query runs into a DestReceiver of our own, which converts each row where it stands; no row is stored.
- * A column that is an array counts as many features as its arrays have elements, which the first complete row tells.
+ * The query runs into a DestReceiver that converts each row in place; rows are not stored. An array is as many features
+ * as it has elements in the first complete row.
  */
 #include "postgres.h"
 
@@ -30,17 +30,17 @@
 #include "run/job.h"
 #include "run/raise.h"
 
-/* PostgreSQL's limit on arguments, 100, less some */
+/* Arguments that packed columns take at most: FUNC_MAX_ARGS (100) less room for parameters */
 #define ARGUMENTS_MAX 90
-#define ARGUMENTS_LIMIT (FUNC_MAX_ARGS - 1)	/* the state is one more */
+#define ARGUMENTS_LIMIT (FUNC_MAX_ARGS - 1)	/* FUNC_MAX_ARGS less the state, an aggregate's first argument */
 
-/* Products in the time that reading a row once more for each of a fit's passes takes */
+/* Work of reading a row again for each of a fit's passes, in products */
 #define REREAD_WORK 2000.0
 
-/* Numbers that an array is taken to have where nothing else is known */
+/* Width that an array is assumed to have if nothing is known */
 #define GUESSED_WIDTH 100
 
-/* Rows among which a complete one is looked for */
+/* Rows that are read in search of a complete row */
 #define PEEKED_ROWS 1000
 
 typedef struct IngestReceiver
@@ -48,7 +48,7 @@ typedef struct IngestReceiver
 	GrReceiver	base;
 	GrIngest   *result;
 	GrJobOptions job;
-	int64		nrows_max;		/* no more are read */
+	int64		nrows_max;		/* rows to read at most */
 	MemoryContext result_context;	/* owns the job and the names */
 	MemoryContext row_context;	/* reset after each row */
 } IngestReceiver;
@@ -58,7 +58,7 @@ gr_name_ingested(GrIngest *ingest)
 {
 	ingest->nfeatures = ingest->columns->nfeatures;
 	ingest->names = gr_name_numbers(ingest->columns);
-	/* in the same arrangement, which plans may go by, with all widths */
+	/* Pack the columns again: the arrangement stays, which plans rely on, and all widths are known now. */
 	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
 }
 
@@ -77,13 +77,13 @@ gr_name_summed(GrIngest *ingest, int nfeatures)
 		gr_set_widths(columns, widths);
 		pfree(widths);
 	}
-	/* sums may have come from another server */
+	/* The sums may come from another server. */
 	if (columns->nfeatures != nfeatures)
 		elog(ERROR, "sums are of %d features instead of %d", nfeatures, columns->nfeatures);
 	gr_name_ingested(ingest);
 }
 
-/* At the first complete row: now the arrays' lengths are known. */
+/* Begins the job at the first complete row, which tells the lengths of arrays. */
 static void
 begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
 {
@@ -146,7 +146,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return go_on;
 }
 
-/* The widths of arrays in the first complete row */
+/* Sets the widths of arrays from the first complete row. */
 static bool
 receive_widths(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -158,7 +158,7 @@ receive_widths(TupleTableSlot *slot, DestReceiver *self)
 	return false;
 }
 
-/* The widths of arrays, where the query's first row comes at little cost and a complete one soon */
+/* Finds the widths of arrays if the query's first row is cheap and a complete row comes soon. */
 static void
 peek_at_widths(GrIngest *ingest)
 {
@@ -191,26 +191,26 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 		work += ingest->more->work(ingest);
 	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
-	/* rows that are kept are one process's */
+	/* One process reads the rows that are kept. */
 	if (!kept && gr_device != GR_DEVICE_GPU && (ingest->sums_plan == NULL || ingest->nworkers > 0) &&
 		!gr_takes_cpu(work) && (ingest->sums_plan != NULL || gr_plan_ring(ingest)))
 		work /= 1 + ingest->nworkers;
 	return work;
 }
 
-/* A number among others in an array */
+/* Returns a column as an element of an array of numbers. */
 static Expr *
 packed_number(const GrWrapper *wrapper, const GrColumn *column, Oid element)
 {
 	Expr	   *value = gr_wrapped_column(wrapper, column->at);
 
-	/* there is no cast from boolean to float8 */
+	/* PostgreSQL has no cast from boolean to float8. */
 	if (column->type == BOOLOID)
 		value = gr_wrapper_cast(wrapper, value, INT4OID);
 	return gr_wrapper_cast(wrapper, value, element);
 }
 
-/* Adds the query's columns, packed as ingest->arguments are, to a list. */
+/* Appends the query's columns to args, packed as ingest->arguments are. */
 static List *
 write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
 {
@@ -238,7 +238,7 @@ has_name(const GrQuery *query, const char *name)
 	return false;
 }
 
-/* The query with a column of ones behind its own, by a name that none of these has: the weights */
+/* Adds a column of ones, the weights, behind the query's columns. Its name differs from all theirs. */
 static GrQuery *
 add_unit_weights(GrQuery *query, GrRoles *roles)
 {
@@ -278,8 +278,8 @@ write_key(Oid function, const GrRoles *roles, Expr *column)
 }
 
 /*
- * The query with what gpu_boot_key() makes of the key's column behind its own columns. That column itself is no
- * feature, as those of clusters aren't.
+ * Adds the key of the key's column, by write_key(), behind the query's columns. The key's column is a cluster column,
+ * so it is no feature.
  */
 static GrQuery *
 add_key(GrQuery *query, Oid function, GrRoles *roles)
@@ -341,7 +341,7 @@ can_have_cluster_keys(const GrQuery *query, Oid function, const GrRoles *roles)
 	return true;
 }
 
-/* The query with the keys of its cluster columns behind its own columns */
+/* Adds the keys of the cluster columns behind the query's columns. */
 static GrQuery *
 add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 {
@@ -373,7 +373,7 @@ add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 	return gr_wrapper_query(&wrapper, names);
 }
 
-/* The query's columns, or those of its frame, where features are made of columns */
+/* Sets the query and its columns, or those of its frame if features are made of columns. */
 static void
 find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
 {
@@ -415,8 +415,8 @@ gr_ingest_plan(GrIngest *ingest)
 }
 
 /*
- * Plans the aggregate of the sums as the first plan; false if there is none, or it doesn't tell of the query. Where
- * another extension plans queries, their tables may be remote ones, which the query's own plan has to tell.
+ * Plans the aggregate of the sums as the first plan. Returns false if the aggregate is not used or its plan does not
+ * tell the number of rows. With a planner hook, tables may be remote, which only the plan of the query itself shows.
  */
 static bool
 plan_sums_first(GrIngest *ingest)
@@ -439,7 +439,7 @@ plan_sums_first(GrIngest *ingest)
 	return true;
 }
 
-/* Notes the rows' shape and the aggregates' arguments, which may tell more once a row was looked at. */
+/* Sets shape and arguments. Call again when a row has told the widths of arrays. */
 static void
 note_shape(GrIngest *ingest)
 {
@@ -476,7 +476,7 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	(void) gr_ingest_plan(ingest);
 	if (ingest->remote && ingest->keyed_clusters)
 	{
-		/* what a remote query is asked for has no keys */
+		/* A remote query's passes cannot use keys: prepare without them. */
 		own = *roles;
 		own.cluster_keys = false;
 		gr_ingest_prepare(query, function, family, &own, summed, ingest);
@@ -489,7 +489,7 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	}
 }
 
-/* Reads at most nrows_max rows. */
+/* Reads rows until nrows_max have come. */
 static void
 read_here(GrIngest *ingest, const GrJobOptions *options, int64 nrows_max)
 {
@@ -523,7 +523,7 @@ gr_ingest_sample(const GrIngest *ingest, int64 nrows)
 	GrJobOptions options = {.kind = GR_SINK_KEEP,.cpu_reason = "sample"};
 	GrIngest	sample = *ingest;
 
-	/* workers take longer to start than so few rows to read */
+	/* A few rows are read before workers have started. */
 	sample.plan = gr_plan_query(ingest->query, 0);
 	if (gr_starts_at_once(sample.plan))
 	{
@@ -559,8 +559,8 @@ gr_fits_aggregate(const GrIngest *ingest, int nparams)
 }
 
 /*
- * Selects aggregate(params, columns ..), the first ones of these types. False if these are more arguments than a
- * function can have.
+ * Selects aggregate(params ..., columns ...). types: those of params. Returns false if a function cannot have that many
+ * arguments.
  */
 static bool
 select_aggregate(const GrIngest *ingest, GrWrapper *wrapper, const char *aggregate, List *params, const Oid *types,
@@ -597,7 +597,7 @@ gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, co
 	return gr_plan_wrapped_aggregate(&wrapper, nworkers);
 }
 
-/* Cluster columns are the query's last ones. */
+/* Returns the position of cluster column k: the cluster columns are the query's last ones. */
 static int
 cluster_at(const GrIngest *ingest, int k)
 {

@@ -1,5 +1,5 @@
 /*
- * kept_clusters.c: the sums of clusters of kept rows; see kept_clusters.h.
+ * kept_clusters.c: sums the clusters of kept rows; see kept_clusters.h.
  */
 #include "postgres.h"
 
@@ -15,16 +15,16 @@
 #include "run/device.h"
 #include "run/raise.h"
 
-/* The part of a range of hashes that is put off where its clusters have no room, 1 / so much */
+/* 1 / PUT_OFF of a range of hashes is put off at a time if its clusters do not fit. */
 #define PUT_OFF 8
 
-/* Rows between two looks at interrupts */
+/* Rows between two checks for interrupts */
 #define POLL_ROWS 256
 
-/* What a row says of its cluster */
+/* Key of a cluster: the values of its columns */
 typedef struct Key
 {
-	double		value[GR_CLUSTERS_MAX]; /* of one column: the second is 0 */
+	double		value[GR_CLUSTERS_MAX]; /* value[1] is 0 if there is one column */
 } Key;
 
 typedef struct Cluster
@@ -34,23 +34,23 @@ typedef struct Cluster
 	GrClusterSums *sums;
 } Cluster;
 
-/* One way of clustering */
+/* State of reading the clusters of one way */
 typedef struct Clustering
 {
 	const GrKeptClusters *clusters;
 	GrScores	scores;
 	const GrBasis *basis;
 	GrPoll		poll;
-	int			n;				/* columns, */
-	int			columns[GR_CLUSTERS_MAX];	/* kept ones */
+	int			n;				/* number of columns */
+	int			columns[GR_CLUSTERS_MAX];	/* kept columns */
 	GrKeptReader *reader;
 	GrDeriving *deriving;
-	double	   *row;			/* a derived one */
-	Size		nbytes;			/* of a cluster's sums */
-	long		nmost;			/* clusters in memory */
-	HTAB	   *table;			/* those whose hashes are in a range */
-	uint64		first;			/* of the range, */
-	uint64		last;			/* both belong to it */
+	double	   *row;			/* room for a derived row */
+	Size		nbytes;			/* bytes of a cluster's sums */
+	long		nmost;			/* most clusters that fit into memory */
+	HTAB	   *table;			/* clusters whose hashes are in the range */
+	uint64		first;			/* first hash of the range */
+	uint64		last;			/* last hash of the range */
 } Clustering;
 
 static void
@@ -59,7 +59,7 @@ end_deriving(void *arg)
 	gr_deriving_end(((Clustering *) arg)->deriving);
 }
 
-/* In the current memory context, which ends it */
+/* Begins deriving rows. A reset of the current memory context ends it. */
 static void
 begin_deriving(Clustering *c)
 {
@@ -102,7 +102,7 @@ create_table(const Clustering *c)
 	return hash_create("gpureg clusters", Min(c->nmost, 1024), &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Puts clusters of the range off, those of the highest hashes, until there is room for one more. */
+/* Shortens the range and drops the clusters with the highest hashes, until there is room for one more. */
 static void
 put_off(Clustering *c)
 {
@@ -122,7 +122,7 @@ put_off(Clustering *c)
 	}
 }
 
-/* 0 and -0 are the same. */
+/* Returns the key of a kept row's cluster. 0 and -0 are the same key. */
 static Key
 key_of(const Clustering *c, const double *kept)
 {
@@ -133,7 +133,7 @@ key_of(const Clustering *c, const double *kept)
 	return key;
 }
 
-/* The cluster of a row that takes part; NULL: it was put off */
+/* Returns the cluster of a row that takes part; NULL if it was put off. */
 static Cluster *
 find_cluster(Clustering *c, const Key *key, uint64 hash)
 {
@@ -169,7 +169,7 @@ add_row(Clustering *c, const double *kept)
 	cluster->sums->nrows++;
 }
 
-/* Of all rows, those whose clusters are in the range, which may become shorter; these clusters are then taken. */
+/* Sums the clusters of the range, which may become shorter on the way, and calls take for each. */
 static void
 read_range(Clustering *c, GrTakeCluster take, void *arg)
 {
@@ -216,7 +216,7 @@ gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores *scores, co
 		nreads++;
 		if (c->last == PG_UINT64_MAX)
 			break;
-		/* the next one has about as many clusters, if it is as long */
+		/* The next range, if as long, has about as many clusters. */
 		width = c->last - c->first;
 		c->first = c->last + 1;
 		MemoryContextReset(range_context);
@@ -227,13 +227,13 @@ gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores *scores, co
 }
 
 /*
- * The clusters of a fit
+ * Clusters of a fit
  */
 
 typedef struct FitClusters
 {
 	GrGlmFit *fit;
-	int64		nrows;			/* of all clusters */
+	int64		nrows;			/* rows of all clusters */
 } FitClusters;
 
 static void

@@ -1,11 +1,11 @@
 /*
- * kept_clusters.h: the sums of clusters, for covariances that are robust to them, of kept rows.
+ * kept_clusters.h: sums the clusters of kept rows, for cluster-robust covariances.
  *
- * The kept rows are read back into this process, in pieces, and each that takes part is derived here as the service
- * has derived it for the fit, to the bit, and goes to the sums of its cluster. These have as much memory as
- * gpureg.ring_size says: where there are more clusters, the rows are read again, for those whose hashes are in the next
- * range. So the number of clusters is bounded by time alone; a cluster's sums take (2 t + 2) float8 for t terms, and
- * with CR2's t (t + 1) / 2 besides.
+ * This process reads the kept rows back in pieces. It derives each row that takes part, bit by bit as the service did
+ * for the fit, and adds it to the sums of its cluster. The sums of all clusters in memory take at most
+ * gpureg.ring_size. If there are more clusters, the rows are read again for the clusters whose hashes are in the next
+ * range. So only time limits the number of clusters. A cluster's sums take (2 t + 2) float8 for t terms, and t (t + 1)
+ * / 2 more for CR2.
  */
 #ifndef GPUREG_KEPT_CLUSTERS_H
 #define GPUREG_KEPT_CLUSTERS_H
@@ -21,31 +21,31 @@
 #include "rows/kept/kept_set.h"
 #include "rows/state/cluster_sums.h"
 
-/* Kept rows in clusters: those that have the same number in a column, or in both */
+/* Kept rows in clusters: a cluster's rows have the same number in a column, or in both columns */
 typedef struct GrKeptClusters
 {
 	const char *kept;
 	GrKeptSet	set;
 	GrRemoteClient *client;
-	const GrDerivation *derivation; /* which leaves out the rows without a cluster */
-	int			n;				/* columns, */
-	int			columns[GR_CLUSTERS_MAX];	/* kept ones */
+	const GrDerivation *derivation; /* derivation of the fit; leaves out rows in no cluster */
+	int			n;				/* number of columns */
+	int			columns[GR_CLUSTERS_MAX];	/* kept columns */
 } GrKeptClusters;
 
-/* Is given a cluster's sums, of at least one row, for a moment. */
+/* Callback for each cluster, which has at least one row. cluster is valid during the call. */
 typedef void (*GrTakeCluster) (void *arg, const GrClusterSums *cluster);
 
 /*
- * Makes the sums of each cluster; way: by the first column, the second, or both, where it is 0, 1 or 2. basis: by which
- * rows are changed first; or NULL. Returns how many times the rows were read. The shape of scores may lack a key that
- * derived rows have. ERROR where the rows have gone meanwhile
+ * Sums each cluster and calls take for it. way: clusters by the first column (0), the second (1), or both (2). basis:
+ * changes the rows first; or NULL. Returns how often the rows were read. scores->shape may lack a key that derived rows
+ * have. ERROR if the kept rows no longer exist
  */
 extern int	gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores *scores, const GrBasis *basis,
 								  int way, GrTakeCluster take, void *arg);
 
 /*
- * gr_clusters_sum() of clusters.h: answers GR_GLM_CLUSTERS. nrows: the rows of the fit. Returns how many times the
- * kept rows were read. ERROR if a column has one value in all of them
+ * Answers GR_GLM_CLUSTERS, like gr_clusters_sum() of clusters.h. nrows: rows of the fit. Returns how often the kept
+ * rows were read. ERROR if a column has one value in all rows
  */
 extern int	gr_kept_clusters_sum(const GrKeptClusters *clusters, GrGlmFit *fit, int64 nrows);
 

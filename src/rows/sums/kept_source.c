@@ -1,6 +1,6 @@
 /*
- * kept_source.c: the rows of a fit, derived from kept ones: what of them is wanted is a formula, columns with roles and
- * a filter, and the service makes the rows of it; see derive.h.
+ * kept_source.c: reads the rows of a fit from kept rows. A formula, roles and a filter become a derivation, by which
+ * the service makes the rows; see derive.h.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 #include "run/job.h"
 #include "run/raise.h"
 
-/* What is being read */
+/* State of reading kept rows for one fit */
 typedef struct Reading
 {
 	const GrFitRows *rows;
@@ -31,15 +31,15 @@ typedef struct Reading
 	GrRowRules	rules;
 	GrKeptSet	set;
 	GrRemoteClient *client;
-	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if any */
-	int			key;			/* which kept column that is; -1: none */
-	int			fold;			/* which one tells folds apart; -1: none */
-	int			nclusters;		/* columns by which rows are in clusters */
-	int			clusters[GR_CLUSTERS_MAX];	/* which ones, of a fit or, as its key, of a bootstrap */
-	int			ncluster_steps; /* of the filter's, the last ones: rows in no cluster are left out */
-	GrFilterStep *steps;		/* room for more than there can be */
+	GrQuery		described;		/* the kept columns, described as a query's, and the key behind them, if any */
+	int			key;			/* kept column of the key; -1: none */
+	int			fold;			/* kept column whose values are the folds; -1: none */
+	int			nclusters;		/* number of cluster columns */
+	int			clusters[GR_CLUSTERS_MAX];	/* kept columns of a fit's clusters, or of a bootstrap's key */
+	int			ncluster_steps; /* number of last steps, which leave out rows in no cluster */
+	GrFilterStep *steps;		/* the filter's steps; see read_filter() */
 	int			nsteps;
-	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
+	int			found[GR_ROLES_MAX];	/* positions of the response and the columns with roles */
 	int			nroles;
 } Reading;
 
@@ -71,7 +71,7 @@ has_name(const Reading *r, const char *name)
 	return false;
 }
 
-/* ERROR unless the numbers of the column are keys; see boot_draw.h. Those of levels are. */
+/* Raises an ERROR unless the numbers of the column are keys; see boot_draw.h. Codes of levels are. */
 static void
 check_key(const GrKeptColumn *column)
 {
@@ -84,8 +84,8 @@ check_key(const GrKeptColumn *column)
 }
 
 /*
- * The key's column once more behind the others, as a query has it that is given one (add_key() of ingest.c): the column
- * itself is no feature, but where a formula says so.
+ * Adds the key's column again behind the others, as add_key() of ingest.c does for a query. The column itself is a
+ * feature only if a formula names it.
  */
 static void
 add_key(Reading *r)
@@ -133,17 +133,17 @@ describe_as_query(Reading *r)
 	r->described.names = r->set.names;
 }
 
-/* The filter's steps, with room for more than there can be */
+/* Reads the filter's steps. Allocates room for steps that has_level() and add_step() append. */
 static void
 read_filter(Reading *r)
 {
-	/* and room for what has_level() and add_step() add */
+	/* add_step() checks GR_FILTER_STEPS_MAX; has_level() writes two steps before it checks. */
 	r->steps = palloc((GR_FILTER_STEPS_MAX + 2) * sizeof(GrFilterStep));
 	if (r->rows->filter != NULL)
 		r->nsteps = gr_kept_filter(&r->set, r->rows->filter, r->steps);
 }
 
-/* The filter, and this besides */
+/* Appends `AND step` to the filter. beside: what needs the step, for the message */
 static void
 add_step(Reading *r, GrFilterStep step, const char *beside)
 {
@@ -160,7 +160,7 @@ add_step(Reading *r, GrFilterStep step, const char *beside)
 		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
 }
 
-/* The cluster columns of a fit. A row that is in no cluster takes no part, as of a query; see wrap_rows() in frame.c */
+/* Finds the cluster columns of a fit. Rows in no cluster are left out, as by wrap_rows() in frame.c. */
 static void
 find_clusters(Reading *r)
 {
@@ -183,7 +183,7 @@ find_clusters(Reading *r)
  * Derivations
  */
 
-/* What is derived whatever the features are */
+/* Returns the options of a derivation without features. */
 static GrDeriveOptions
 derive_options(const Reading *r, const int *found, int nroles)
 {
@@ -195,7 +195,7 @@ derive_options(const Reading *r, const int *found, int nroles)
 	};
 }
 
-/* Options of a fit's derivation: with the keys of its clusters where rows are to bring them */
+/* Returns the options of a fit's derivation, with the keys of its clusters if rows are to have them. */
 static GrDeriveOptions
 fit_options(const Reading *r, const int *found, int nroles)
 {
@@ -220,7 +220,7 @@ make_derivation(const GrDeriveOptions *options)
 	return d;
 }
 
-/* The names of derived rows' numbers, as row.h has them; room for those of the features, which are the caller's */
+/* Returns the names of a derived row's numbers, in the order of row.h. The caller sets the names of the features. */
 static const char **
 name_roles(const Reading *r, const int *found, int nroles, int nfeatures)
 {
@@ -231,7 +231,7 @@ name_roles(const Reading *r, const int *found, int nroles, int nfeatures)
 	return names;
 }
 
-/* How many rows a derivation gives, which are looked over */
+/* Counts the rows that a derivation makes, and checks them. */
 static GrDeriveCounts
 count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
 {
@@ -252,7 +252,7 @@ count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
  * Levels
  */
 
-/* The levels, which need no look at the rows where none is left out */
+/* True if a column has all its levels in complete rows, without a look at the rows: no row is left out. */
 static bool
 has_all_levels(const Reading *r, const int *found, int nroles, const bool *used)
 {
@@ -265,7 +265,7 @@ has_all_levels(const Reading *r, const int *found, int nroles, const bool *used)
 	return r->nsteps == 0 && !nulls;
 }
 
-/* Has a complete row this number in column k? */
+/* True if a complete row has the number code in column k. */
 static bool
 has_level(Reading *r, GrDeriveOptions *options, int k, double code, const char *const *names)
 {
@@ -305,7 +305,7 @@ check_can_be_factor(const GrKeptColumn *column)
 						 quote_identifier(column->name))));
 }
 
-/* The levels that a column has in any row */
+/* Lists all levels of a column and their codes. */
 static void
 list_levels(const GrKeptColumn *column, GrLevels *levels, double *codes)
 {
@@ -321,7 +321,7 @@ list_levels(const GrKeptColumn *column, GrLevels *levels, double *codes)
 	codes[1] = 1;
 }
 
-/* As GrFrameColumns wants it */
+/* Adds the levels of column k in complete rows; see GrFrameColumns. */
 static void
 find_levels(void *arg, int k, const int *found, int nroles, const bool *used, GrLevels *levels)
 {
@@ -370,7 +370,7 @@ find_center(void *arg, int k)
  * Features
  */
 
-/* Which kept columns those of the design are */
+/* Returns the kept columns that the design's columns are. */
 static int *
 design_columns(const Reading *r, const GrDesign *design)
 {
@@ -381,7 +381,7 @@ design_columns(const Reading *r, const GrDesign *design)
 	return columns;
 }
 
-/* What stands for the levels of the design's columns */
+/* Returns the codes of the levels of each column of the design; NULL for a column without levels. */
 static const double *const *
 design_codes(const Reading *r, const GrDesign *design, const int *columns)
 {
@@ -398,7 +398,7 @@ design_codes(const Reading *r, const GrDesign *design, const int *columns)
 			GrString	level = levels->level[i];
 			bool		found = gr_kept_code(&r->set, columns[k], level.bytes, level.nbytes, &of_levels[i]);
 
-			/* a boolean's are false and true */
+			/* The levels of a boolean are false and true. */
 			if (!found)
 				of_levels[i] = column->kind == GR_KEPT_BOOLEAN && level.nbytes == 4 ? 1 : 0;
 		}
@@ -407,7 +407,7 @@ design_codes(const Reading *r, const GrDesign *design, const int *columns)
 	return codes;
 }
 
-/* ERROR if the kept column has bigints that its numbers may not tell. */
+/* Raises an ERROR if the kept column has bigints that were rounded. */
 static void
 check_digits(const GrKeptColumn *column)
 {
@@ -419,7 +419,7 @@ check_digits(const GrKeptColumn *column)
 						 "to accept the rounding.")));
 }
 
-/* check_digits() of all columns that the derivation of these options reads numbers of */
+/* Calls check_digits() for all columns whose numbers the derivation reads. ncolumns: length of options->columns */
 static void
 check_all_digits(const Reading *r, const GrDeriveOptions *options, int ncolumns)
 {
@@ -432,7 +432,7 @@ check_all_digits(const Reading *r, const GrDeriveOptions *options, int ncolumns)
 		check_digits(&r->set.columns[options->offset]);
 }
 
-/* The features that a frame's design makes */
+/* Returns the derivation of the rows that the frame's design makes. */
 static GrDerivation *
 derive_design(const Reading *r, GrIngest *ingest)
 {
@@ -467,7 +467,7 @@ is_cluster(const Reading *r, int k)
 	return false;
 }
 
-/* All columns that are nothing else */
+/* Returns the derivation of rows whose features are all columns without a role. */
 static GrDerivation *
 derive_columns(const Reading *r, GrIngest *ingest)
 {
@@ -487,7 +487,7 @@ derive_columns(const Reading *r, GrIngest *ingest)
 	return make_derivation(&options);
 }
 
-/* A category can't be the response, nor a weight or an offset. */
+/* Raises an ERROR if the response, a weight or an offset is a category. */
 static void
 check_roles(const Reading *r)
 {
@@ -500,7 +500,7 @@ check_roles(const Reading *r)
 					 errdetail("Weights, frequencies and offsets must be numbers.")));
 }
 
-/* What the features are, and what else a fit wants to know of them */
+/* Finds the response, the roles and the design, if there is one. */
 static void
 find_features(Reading *r, GrIngest *ingest)
 {
@@ -528,7 +528,7 @@ derive_features(const Reading *r, GrIngest *ingest)
 }
 
 /*
- * All of it
+ * Reading
  */
 
 static void
@@ -569,7 +569,7 @@ describe_kept(void *arg)
 	errcontext("kept rows \"%s\"", (const char *) arg);
 }
 
-/* Finds the rows, and what of them is wanted. */
+/* Opens the kept rows and finds key, filter and clusters. */
 static void
 open_reading(Reading *r, GrIngest *ingest)
 {
@@ -582,7 +582,7 @@ open_reading(Reading *r, GrIngest *ingest)
 	find_clusters(r);
 }
 
-/* The rows that pass the filter, at most nrows_max of them, as a source of their own */
+/* Makes a source of the rows that pass the filter, at most nrows_max of them. */
 static void
 derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, int64 nrows_max, GrRowSource *source,
 			  GrDeriveCounts *counts)
@@ -599,8 +599,9 @@ derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, int64 n
 }
 
 /*
- * Rows that were left out as they are in no cluster count as those with any other NULL, not as the filter's. These are
- * counted by columns that every row has something valid in, or a NULL.
+ * Counts rows in no cluster as rows with a NULL; the filter's steps counted them as filtered. Counts again with the
+ * filter's own steps. Each row passes the checks of that derivation or has a NULL: its response is a cluster column,
+ * its family the gaussian.
  */
 static void
 count_clusterless(const Reading *r, GrDeriveCounts *counts)
@@ -622,7 +623,7 @@ count_clusterless(const Reading *r, GrDeriveCounts *counts)
 	counts->nskipped += nclusterless;
 }
 
-/* The clusters that the source's rows are in, if they are wanted */
+/* Describes the clusters of the source's rows; NULL: there are none. */
 static const GrKeptClusters *
 describe_clusters(const Reading *r, const GrDerivation *d)
 {
@@ -651,7 +652,7 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
 	open_reading(&r, ingest);
 	find_features(&r, ingest);
 	d = derive_features(&r, ingest);
-	/* memory is asked for what is sure to be needed, where that is known by a look */
+	/* Count first if a filter may leave rows out, so that no more memory is allocated than needed. */
 	derive_source(&r, ingest, d, r.nsteps > 0 ? count_rows(&r, d, ingest->names).nrows : r.set.entry.nrows, source,
 				  &counts);
 	count_clusterless(&r, &counts);
@@ -666,7 +667,7 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
  * Folds
  */
 
-/* The column that tells folds apart, which is nothing else */
+/* Finds the column whose values are the folds. It has no other role. */
 static void
 find_fold(Reading *r, const char *name)
 {
@@ -675,7 +676,7 @@ find_fold(Reading *r, const char *name)
 	r->roles.clusters[0] = name;
 }
 
-/* The numbers that a column has in any row which passes the filter, no more than so many of them; they are read. */
+/* Lists the different numbers of the fold column in rows that pass the filter; ERROR if there are more than most. */
 static int
 list_numbers(const Reading *r, double *values, int most)
 {
@@ -700,7 +701,7 @@ list_numbers(const Reading *r, double *values, int most)
 	return n;
 }
 
-/* What tells the folds of a column apart; ERROR if these are too many */
+/* Lists the values of the fold column; ERROR if there are more than most. */
 static double *
 list_folds(const Reading *r, int most, int *n)
 {
@@ -721,7 +722,10 @@ list_folds(const Reading *r, int most, int *n)
 	return values;
 }
 
-/* Rows without a NULL but where folds are told apart are as if that were no column of the set. */
+/*
+ * Makes a source per fold. values: value of the fold column in each fold; NULL: folds are drawn. A row with a NULL only
+ * in the fold column takes no part and is not counted.
+ */
 static void
 read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRowSource *source, int *n)
 {
@@ -735,7 +739,7 @@ read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRow
 		GrDerivation *d;
 
 		CHECK_FOR_INTERRUPTS();
-		/* the steps of the fold before are written over */
+		/* Overwrite the steps of the previous fold. */
 		r->nsteps = nsteps;
 		add_step(r, values != NULL ? (GrFilterStep) {GR_FILTER_EQ, r->fold, values[k]} :
 				 (GrFilterStep) {GR_FILTER_FOLD, r->set.ncolumns, GR_FOLD_VALUE(k, nfolds)}, "folds");

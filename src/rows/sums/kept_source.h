@@ -1,5 +1,5 @@
 /*
- * kept_source.h: the rows of a fit, derived from kept ones.
+ * kept_source.h: reads the rows of a fit from kept rows.
  */
 #ifndef GPUREG_KEPT_SOURCE_H
 #define GPUREG_KEPT_SOURCE_H
@@ -10,7 +10,7 @@
 #include "rows/sums/ingest.h"
 #include "rows/sums/source.h"
 
-/* What a fit is to: a query, or kept rows of a name, those for which a filter is true (NULL: all) */
+/* Rows of a fit: those of a query, or kept rows */
 typedef struct GrFitRows
 {
 	const char *query;
@@ -19,17 +19,17 @@ typedef struct GrFitRows
 } GrFitRows;
 
 /*
- * gr_ingest_prepare() and gr_source_read() of kept rows: ingest and source are as those leave them, in as far as a fit
- * looks at them, and the source is a job, with clusters where the fit has some, or a bootstrap's key is theirs. ERROR
- * unless there are such rows which the role may use, and some take part.
+ * Reads kept rows. Sets ingest and source as gr_ingest_prepare() and gr_source_read() do, as far as fits use them. The
+ * source is held in a job, and has kept_clusters if the fit has clusters or clusters are a bootstrap's key. ERROR
+ * unless the kept rows exist, the current role may use them, and at least one row takes part.
  */
 extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
 						 GrRowSource *source);
 
 /*
- * The same fold by fold, each as a source of its own, so that passes can be made over all but one: *n of them, all of
- * which have rows. Folds are told apart by the cluster column, if there is one, of which there may be so many values at
- * most, or by what all kept columns of a row come to (GR_FILTER_FOLD), nfolds of them. The job isn't ingest's.
+ * Reads kept rows fold by fold. Returns *n sources, one per fold that has rows, so that passes can be made over all
+ * folds but one. Folds are the values of the cluster column, at most `most` values or, without one, nfolds numbers
+ * drawn from all kept columns of a row (GR_FILTER_FOLD). ingest->job is NULL.
  */
 extern GrRowSource *gr_kept_read_folds(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, int nfolds,
 									   int most, GrIngest *ingest, int *n);

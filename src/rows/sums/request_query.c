@@ -1,5 +1,5 @@
 /*
- * request_query.c: the sums of a request over a query; see request_query.h.
+ * request_query.c: makes the sums of a request over a query; see request_query.h.
  */
 #include "postgres.h"
 
@@ -16,13 +16,13 @@ GrPlan *
 gr_plan_requests(const GrIngest *ingest, double cost, int *nworkers)
 {
 	Oid			types[GR_REQUEST_NPARAMS + 1];
-	/* a function that the planner runs may plan a fit, too */
+	/* A function that the planner runs may plan a fit itself, so keep the cost. */
 	double		before = gr_request_planned_cost;
 	GrPlan	   *plan = NULL;
 
 	gr_request_params((Datum) 0, NULL, NULL, NULL, types);
 	types[GR_REQUEST_NPARAMS] = ANYOID;
-	/* a database that is not updated yet */
+	/* The database may not be updated yet. */
 	if (!OidIsValid(gr_find_own_function(ingest->function, AGGREGATE, GR_REQUEST_NPARAMS + 1, types, BYTEAOID)))
 		return NULL;
 	PG_TRY();

@@ -1,5 +1,5 @@
 /*
- * source.c: the one choice of where rows come from, and where they go.
+ * source.c: chooses how rows are read and where they go; see source.h.
  */
 #include "postgres.h"
 
@@ -34,27 +34,27 @@
 #include "run/request.h"
 
 /*
- * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is
- * read by one process, the passes by several.
+ * Limits of a sample: bytes (and gpureg.ring_size), and one of SAMPLE_PART rows, because one process reads the sample
+ * and several read the rows for passes
  */
 #define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
 #define SAMPLE_PART 16
 
-/* Work of further passes, as gr_job_work() has it, from which on it is shared: half a second */
+/* Work of further passes, in the unit of gr_job_work(), above which several processes share it: half a second */
 #define WORK_FOR_WORKERS 5e8
 
-/* With fewer rows to a term than this a sample's estimate is too far off. */
+/* Rows per term below which a sample's estimate is too far off */
 #define SAMPLE_ROWS_A_TERM 30
 
-/* Rows that are copied to be changed stay in the second-level cache. */
+/* Bytes of rows that are copied and changed at a time: they stay in the second-level cache */
 #define CHANGED_NBYTES ((Size) 128 << 10)
 
 /* Rows times terms between two polls */
 #define POLL_WORK 1000000
 
 /*
- * Runs the query, and hands its rows to a job: through a ring and parallel workers where there is a device, else in
- * this process alone.
+ * Runs the query and passes its rows to a job: through a ring from parallel workers if there is a device, else in this
+ * process.
  */
 static void
 read_query(GrIngest *ingest, const GrJobOptions *options)
@@ -77,13 +77,13 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
  * Remote queries
  */
 
-/* Why it is the CPU that rows which have come from elsewhere go to */
+/* Reasons for the CPU, in a run over a remote query */
 #define PULLED_REASON "gpureg.device is auto, and the number of rows of a custom scan is unknown"
 #define PUSHED_REASON "the sums were made where a custom scan has its rows"
 
 /*
- * Must a remote query's rows come here? Where the device is insisted on, where there are more columns than the typed
- * pass takes, without features, of which it wants one, and where features are made of columns by a design.
+ * True if a remote query's rows must come to this process: the device or SPI is insisted on, features are made by a
+ * design, rows have a key, there is no feature, or there are more columns than gpu_features_pass() can take.
  */
 static bool
 is_to_be_pulled(const GrIngest *ingest)
@@ -94,7 +94,7 @@ is_to_be_pulled(const GrIngest *ingest)
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
 
-/* Of a remote query's rows that come here: with no number of rows to go by, auto is the CPU. */
+/* Returns why the rows of a remote query that come here go to the CPU: their number is unknown. NULL: no such reason */
 static const char *
 cpu_reason(const GrIngest *ingest)
 {
@@ -102,9 +102,9 @@ cpu_reason(const GrIngest *ingest)
 }
 
 /*
- * Do all passes over a remote query meet the same rows? Only within a transaction of the user's that keeps to one
- * snapshot, here and, as Citus begins transactions with the level of this one, on its nodes. A statement by itself has
- * no transaction there that would outlast a pass.
+ * True if all passes over a remote query see the same rows: the query is repeatable, and the user's transaction block
+ * has one snapshot, here and on Citus's nodes, where Citus begins transactions of the same level. Outside a transaction
+ * block, the transactions on the nodes end with each pass.
  */
 static bool
 has_one_snapshot(const GrIngest *ingest)
@@ -116,7 +116,7 @@ has_one_snapshot(const GrIngest *ingest)
  * Sums
  */
 
-/* Plans the sums of a remote query, which are made where the rows are. */
+/* Plans the sums of a remote query, which are made where the rows are; NULL if the rows must come here. */
 static GrPlan *
 plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 {
@@ -128,8 +128,8 @@ plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 }
 
 /*
- * Whether the query is for gpu_ols_pass, in parallel workers on the CPU or by a scan: the plan, or NULL. *place is then
- * the CPU, and the reason.
+ * Returns the plan of gpu_ols_pass over the query, if parallel workers on the CPU or a scan are to run it. Then *place
+ * is the CPU, and the reason. Else returns NULL.
  */
 static GrPlan *
 plan_sums(GrIngest *ingest, GrPlace *place)
@@ -142,7 +142,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 
 	if (ingest->remote)
 		return plan_remote_sums(ingest, place);
-	/* without workers or a scan, planning it would be for nothing */
+	/* Planning would be in vain without workers or a scan. */
 	if (gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
 		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !gr_ingest_tells_widths(ingest))
 		return NULL;
@@ -161,7 +161,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	return plan != NULL && (nworkers > 0 || gr_is_scanned(plan)) ? plan : NULL;
 }
 
-/* Sums out of range are found where no column has a name. */
+/* Adds context to an error about sums out of range: a remote pass does not know the names of columns. */
 static void
 describe_places(void *arg)
 {
@@ -171,7 +171,7 @@ describe_places(void *arg)
 				   "order");
 }
 
-/* Runs the plan: what it gives, one value. */
+/* Runs the plan of sums and returns its one value. */
 static Datum
 run_for_sums(const GrPlan *plan, const GrIngest *ingest, bool *isnull)
 {
@@ -191,7 +191,7 @@ run_for_sums(const GrPlan *plan, const GrIngest *ingest, bool *isnull)
 	return result;
 }
 
-/* The sums that the plan gives. */
+/* Runs the plan of sums and returns them; ERROR if no row is complete. */
 static GrState *
 run_sums(const GrPlan *plan, GrIngest *ingest)
 {
@@ -208,7 +208,7 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 		gr_raise_no_rows(state->nskipped);
 	gr_name_summed(ingest, state->nfeatures);
 	state = gr_state_settled(PointerGetDatum(state), GR_STATS, ingest->names);
-	/* the typed pass isn't told what weights are */
+	/* The typed pass does not know what weights mean. */
 	state->weighting = ingest->rules.weighting;
 	if (state->weighting == GR_FREQUENCIES)
 		state->log_constant = 0;
@@ -236,9 +236,9 @@ gr_source_sum(GrIngest *ingest, GrPlace *place)
 typedef struct FoldReceiver
 {
 	GrReceiver	base;
-	MemoryContext context;		/* where the states are to be */
+	MemoryContext context;		/* owns the states */
 	GrState   **state;
-	double	   *label;			/* by the key; NULL: folds have none */
+	double	   *label;			/* keys of the folds; NULL: folds have no labels */
 	int			n;
 	int			capacity;
 	int64		nskipped;		/* rows without a key */
@@ -301,7 +301,7 @@ gr_check_foldable(const GrIngest *ingest)
 		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
 }
 
-/* labels: NULL where folds have none */
+/* Sums each fold of the rows. labels: room for GR_FOLDS_MAX keys; NULL: folds have no labels */
 static GrState **
 sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
 {
@@ -355,7 +355,7 @@ gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n)
 	GrState   **state = sum_folds(ingest, 0, label, n);
 
 	*labels = palloc(GR_FOLDS_MAX * sizeof(int64));
-	/* groups come in any order */
+	/* Groups arrive in any order: sort by insertion. */
 	for (int k = 0; k < *n; k++)
 	{
 		GrState    *own = state[k];
@@ -378,7 +378,7 @@ gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n)
  * Rows for passes
  */
 
-/* Plans the passes over the query; true if they would run in parallel, or by a scan. */
+/* Plans the passes over the query. Returns true if they would run in parallel workers or by a scan. */
 static bool
 plan_passes(GrRowSource *source, const GrIngest *ingest)
 {
@@ -395,7 +395,7 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 	return source->parallel;
 }
 
-/* Plans what needs the rows' keys, once there is such a request; how many workers it would run in */
+/* Plans the requests that read the rows' keys, at the first such request. Returns the number of workers. */
 static int
 plan_keyed(GrRowSource *source, const GrIngest *ingest)
 {
@@ -414,8 +414,8 @@ plan_keyed(GrRowSource *source, const GrIngest *ingest)
 }
 
 /*
- * True if passes are to be made where a remote query has its rows. A request is for so many features: where only rows
- * tell how many, they come here.
+ * True if passes are made where a remote query has its rows. A request needs the number of features: if only rows tell
+ * it, the rows come here.
  */
 static bool
 has_remote_passes(const GrIngest *ingest)
@@ -423,7 +423,10 @@ has_remote_passes(const GrIngest *ingest)
 	return ingest->remote && !is_to_be_pulled(ingest) && ingest->columns->nfeatures >= 0 && has_one_snapshot(ingest);
 }
 
-/* True if further passes are so much work that rows which could be kept, by one process, are better read by several. */
+/*
+ * True if further passes are so much work that parallel workers should read the rows again, though they fit into the
+ * memory of one process.
+ */
 static bool
 is_for_workers(GrRowSource *source, const GrIngest *ingest)
 {
@@ -446,7 +449,7 @@ read_held(GrRowSource *source, const GrJobOptions *options)
 		source->totals = source->job->totals;
 }
 
-/* Reads nothing, and gets ready for passes. The job of a remote query has no rows, and is for what is reported. */
+/* Prepares passes over the query. Reads nothing. The job of a remote query has no rows, only what is reported. */
 static void
 read_again(GrRowSource *source, const GrJobOptions *options)
 {
@@ -478,7 +481,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 		.kind = &gr_source_held,.ingest = ingest,.rules = ingest->rules,.single = ingest->real_features,
 		.left_out = GR_NO_FOLD
 	};
-	/* of a bootstrap they are for its keys */
+	/* The cluster column of a bootstrap is its key. */
 	if (ingest->nclusters > 0 && (!ingest->columns->key || ingest->keyed_clusters))
 	{
 		gr_clusters_check(ingest);
@@ -492,7 +495,10 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 		source->for_workers = !large && is_for_workers(source, ingest);
 		large |= source->for_workers;
 		options.cpu_reason = cpu_reason(ingest);
-		/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
+		/*
+		 * Do not fill memory that is sure to overflow: a limit of 1 byte overflows at the first row, which still tells
+		 * the number of features.
+		 */
 		options.cpu_limit = large ? 1 : limit;
 		options.spool = !ingest->repeatable || (large && (ingest->parted || !plan_passes(source, ingest)));
 	}
@@ -536,7 +542,10 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 	return sample->job->shape.nfeatures == source->shape.nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
 }
 
-/* Every pass must meet the same rows: the sums of different ones don't go together. */
+/*
+ * Raises an ERROR if a pass has met another number of rows than the first: sums of different rows do not belong
+ * together.
+ */
 static void
 check_same_rows(GrRowSource *source, int64 nrows)
 {
@@ -585,7 +594,7 @@ sum_remote(GrRowSource *source, const GrRequest *request)
 	};
 }
 
-/* Runs the query for the sums of a request. */
+/* Runs the query for the sums of a request and adds them to sums. */
 static void
 sum_query(GrRowSource *source, const GrRequest *request, double *sums)
 {
@@ -612,7 +621,7 @@ sum_query(GrRowSource *source, const GrRequest *request, double *sums)
 	check_same_rows(source, result.counts.nrows);
 }
 
-/* The aggregate's rows stay as they are. */
+/* Adds the sums of a request over the aggregate's rows to sums. The rows are not modified: a basis changes copies. */
 static void
 sum_chunks(GrRowSource *source, const GrRequest *request, double *sums)
 {
@@ -699,7 +708,7 @@ gr_source_new_sums(GrRowSource *source, GrRequest *request, Size *n)
 	return sums;
 }
 
-/* Returns the name of a way's cluster column, the second where both count. */
+/* Returns the name of a way's cluster column; of the second column if way uses both. */
 static const char *
 cluster_name(const GrRowSource *source, int way)
 {
@@ -711,8 +720,8 @@ cluster_name(const GrRowSource *source, int way)
 }
 
 /*
- * Has the sums of clusters made where the rows are kept, by the keys that they have; false if they cannot be made so:
- * the rows have no such keys, or they are not in one place.
+ * Sums clusters where the rows are, by the keys that rows have, and passes the sums to fit. Returns false if that is
+ * not possible: rows have no keys or unsuitable ones, the rows are in a file, or the covariance is CR2.
  */
 static bool
 sum_by_keys(GrRowSource *source, GrGlmFit *fit)
@@ -721,7 +730,7 @@ sum_by_keys(GrRowSource *source, GrGlmFit *fit)
 	double	   *sums;
 	bool		made;
 
-	/* a file's rows come in pieces, which leave all of them */
+	/* Rows of a file come in pieces, but all rows of a cluster must be in one place. */
 	if (source->kind != &gr_source_held || !source->shape.key || source->job->spool.file != NULL ||
 		gr_fit_vcov(fit) == GR_VCOV_CR2)
 		return false;

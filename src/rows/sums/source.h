@@ -1,6 +1,6 @@
 /*
- * source.h: where rows come from, and where they go: onto a device, into memory, into a file, or into sums that
- * parallel workers make.
+ * source.h: chooses how the rows of a query are read and where they go: onto a device, into memory, into a file, or
+ * into sums that parallel workers make. Also for kept rows and the rows of an aggregate.
  */
 #ifndef GPUREG_SOURCE_H
 #define GPUREG_SOURCE_H
@@ -20,122 +20,124 @@
 
 typedef struct GrRowSource GrRowSource;
 
-/* A kind of source: how rows come, and how sums are made over them */
+/* Operations of a kind of source */
 typedef struct GrSourceKind
 {
-	/* Reads the rows of the source's query, as far as sums need them read. options: of the job that gets them */
+	/* Reads the rows of source->ingest, as far as sums need them read. options: of the job that gets the rows */
 	void		(*read) (GrRowSource *source, const GrJobOptions *options);
-	/* Goes over the rows once more for the sums of a request: adds to sums. */
+	/* Reads the rows and adds the sums of a request to sums. */
 	void		(*again) (GrRowSource *source, const GrRequest *request, double *sums);
-	/* Gives up what the rows have on a device or in files. */
+	/* Releases what the rows have on a device or in files. */
 	void		(*close) (GrRowSource *source);
 } GrSourceKind;
 
-/* Rows that stay in a job, on a device, in memory or in a file; or in several, the parts of a cross-validation */
+/* Rows in a job: on a device, in memory or in a file. With folds, they are in several jobs, the parts. */
 extern const GrSourceKind gr_source_held;
 
 /*
- * A query that is run again for each request, by gpu_request_pass in parallel workers or by a scan, or, where it is
- * remote, by gpu_logreg_array_pass where its rows are
+ * A query that is run again for each request: by gpu_request_pass() in parallel workers or by a scan or, if it is
+ * remote, by gpu_logreg_array_pass() where its rows are
  */
 extern const GrSourceKind gr_source_query;
 
-/* Rows in memory that an aggregate has read */
+/* Rows in memory that an aggregate owns */
 extern const GrSourceKind gr_source_chunks;
 
 struct GrRowSource
 {
 	const GrSourceKind *kind;
-	GrRowShape	shape;			/* of its rows; not single */
+	GrRowShape	shape;			/* shape of the rows; never single */
 	GrRowRules	rules;
 	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
-	GrJob	   *job;			/* held: has the rows, but for folds; others: has none, for what is reported */
-	const GrRowChunk *chunks;	/* rows of features and the response that an aggregate owns */
-	GrFoldRows *folds;			/* held: the rows are in these parts; or NULL */
+	GrJob	   *job;			/* held: has the rows, unless folds has them; else: for reports only */
+	const GrRowChunk *chunks;	/* kind chunks: rows of features and the response */
+	GrFoldRows *folds;			/* held: the parts that have the rows; or NULL */
 	int			left_out;		/* the part that sums leave out, or GR_NO_FOLD */
-	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
+	const GrBasis *basis;		/* chunks and query: basis that changes the rows in each pass; or NULL */
 
-	const GrIngest *clustered;	/* the query, where the fit wants the sums of clusters; or NULL */
-	const GrKeptClusters *kept_clusters;	/* the same of kept rows */
-	int			nclusterings;	/* runs of the query, or readings of the kept rows, for those */
+	const GrIngest *clustered;	/* query to run again for the sums of clusters; or NULL */
+	const GrKeptClusters *kept_clusters;	/* kept rows to read back for the sums of clusters; or NULL */
+	int			nclusterings;	/* times that the query was run, or the kept rows were read, for clusters */
 
-	/* of a query */
+	/* only if the rows are a query's */
 	GrIngest   *ingest;			/* NULL: kept rows, or an aggregate's */
-	bool		remote;			/* each pass is planned anew, and made where the query has its rows */
-	GrPlan	   *plan;			/* of requests without keys, over another */
-	GrPlan	   *keyed_plan;		/* of requests with keys, once there was one */
+	bool		remote;			/* each pass is planned anew and made where the rows are */
+	GrPlan	   *plan;			/* plan of requests that do not read keys; or NULL */
+	GrPlan	   *keyed_plan;		/* plan of requests that read keys; or NULL until the first */
 	bool		parallel;		/* passes would run in parallel workers or by a scan, as planned */
-	bool		for_workers;	/* rows that could be kept are read again, as ingest->more is worth workers */
-	GrRowTotals totals;			/* of weighted rows that a pass has met */
-	int64		nrows;			/* that every pass must meet; -1 before the first */
+	bool		for_workers;	/* rows that fit into memory are read again, as ingest->more is worth workers */
+	GrRowTotals totals;			/* totals of the rows, from a pass */
+	int64		nrows;			/* rows that each pass must meet; -1 before the first pass */
 	int64		nskipped;
-	int			nworkers;		/* most in any pass */
+	int			nworkers;		/* most workers in any pass */
 	int			npasses;
-	int64		nsampled;		/* first rows to which a fit said where to start; 0: none did */
+	int64		nsampled;		/* rows of the sample in which a fit found its start; 0: none */
 	double		pass_s;			/* time in passes, and in reading a sample */
 };
 
 /*
- * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled
- * in.
- * - In parallel workers or by a scan on the CPU, where the planner likes that: the sums, and *place says why it is the
- *   CPU.
- * - Of a remote query, where its rows are: likewise. (Not for gpureg.device = gpu, or with several arrays of which only
- *   rows could tell how wide each is.)
- * - Else NULL, and they are ingest->job's: on a device, the rows come through a ring, or through this process.
+ * Sums a query's rows for a linear regression; ERROR if no row is complete. ingest: prepared; its results are set.
+ * - Returns the sums if parallel workers or a scan on the CPU make them, as the planner chooses. *place says why the
+ *   CPU does.
+ * - Returns the sums of a remote query, made where its rows are, and sets *place. Not if gpureg.device is gpu, or if
+ *   several arrays have unknown widths.
+ * - Else returns NULL, and ingest->job has the rows: they came through a ring if they go to a device, or through this
+ *   process.
  */
 extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
 
 /*
- * The sums of each fold of a query's rows, on the CPU: by the cluster column, if there is one, else by what rows come
- * to, nfolds of them; *n states, some of which may have no complete row. The query runs once. ERROR where it is remote,
- * where it has several arrays of which only rows could tell how wide each is, and if no row is complete. ingest: as
- * with gr_source_sum()
+ * Sums each fold of a query's rows on the CPU. Folds are the values of the cluster column or, without one, nfolds
+ * numbers drawn from the row's values. Returns *n states, some of which may have no complete row. The query runs once.
+ * ERROR if the query is remote, if several arrays have unknown widths, or if no row is complete. ingest: as for
+ * gr_source_sum()
  */
 extern GrState **gr_source_folds(GrIngest *ingest, int nfolds, int *n);
 
-/* ERROR unless the query's rows can be put into folds. */
+/* Raises an ERROR unless the query's rows can be put into folds. */
 extern void gr_check_foldable(const GrIngest *ingest);
 
 /*
- * The same by the key, which is what rows are grouped by; labels: the folds', ascending. Rows without a key are
- * skipped.
+ * Like gr_source_folds(), but one fold per distinct value of the key; rows without a key are skipped. *labels: the
+ * keys, ascending
  */
 extern GrState **gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n);
 
 /*
- * Reads a query's rows, to where passes can be made over them:
- * - onto the device, where that is the choice and they fit;
+ * Reads a query's rows so that passes can be made over them. The rows go
+ * - onto the device, if the device is chosen and they fit;
  * - into memory, up to gpureg.ring_size, unless further passes (ingest->more) are worth parallel workers;
- * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
- *   parallel workers or by a scan;
- * - else into a temporary file, as well as those of a query that could give other rows when it is run again.
+ * - nowhere, if there are more rows: each pass reads them again under the active snapshot, if the planner uses parallel
+ *   workers or a scan;
+ * - else into a temporary file, as do rows of a query that may return other rows when it is run again.
  *
- * A remote query could, unless the transaction keeps to one snapshot, REPEATABLE READ or above: what is run on several
- * machines takes snapshots there, new ones for each statement. Then passes are made where the rows are, else the rows
- * are pulled once, into a file. ingest: prepared, and to stay as long as the source; its results are filled in. Without
- * a complete row source->job is NULL.
+ * A remote query may return other rows unless the transaction has one snapshot (REPEATABLE READ or above), because
+ * other machines take a new snapshot for each statement. With one snapshot, passes are made where the rows are;
+ * without, the rows are pulled once, into a file. ingest: prepared; must live as long as the source; its results are
+ * set. If no row is complete, source->job is NULL.
  */
 extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
 
 /*
- * A few of a source's rows as a source of their own, where passes over them all cost so much more that it may be worth
- * it: false if they don't, or if the few would be too few for so many terms. *share: how much of all they are, as far
- * as is known. The current memory context owns them.
+ * Makes a small source of some of a source's rows, if passes over all rows cost much more than over these. Returns
+ * false if they do not, or if the sample would have too few rows for nterms terms. *share: share of all rows, as far as
+ * known. The current memory context owns the sample.
  */
 extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample,
 							 double *share);
 
-/* Changes the rows for all passes to come, once. basis must stay. */
+/* Sets the basis that changes the rows in all later passes. Call once. basis must live as long as the source. */
 extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 
-/* Gives the fit, which asks for clusters, their sums: runs source->clustered again, or reads kept rows back. */
+/*
+ * Passes the sums of clusters to a fit that has requested them: runs source->clustered again, or reads kept rows back.
+ */
 extern void gr_source_clusters(GrRowSource *source, GrGlmFit *fit);
 
 /* Adds the sums of a request over the source's rows to sums, and frees the request. */
 extern void gr_source_sums(GrRowSource *source, GrRequest *request, double *sums);
 
-/* Makes the sums of a request, *n of them, in the current memory context, and frees the request. */
+/* Returns the *n sums of a request, in the current memory context, and frees the request. */
 extern double *gr_source_new_sums(GrRowSource *source, GrRequest *request, Size *n);
 
 #endif							/* GPUREG_SOURCE_H */
