@@ -35,7 +35,7 @@ static pg_noinline void
 check_bigints(const GrScanAggregate *a, const char *data, const int32 *at)
 {
 	const GrTaker *taker = a->taker;
-	/* the columns of a producer have names once it knows the ring's shape */
+	/* The columns of a producer have names once the producer knows the ring's shape. */
 	const GrColumns *columns = taker->producer != NULL ? gr_producer_columns(taker->producer) : taker->columns;
 	int			n = a->nsources;
 
@@ -284,7 +284,7 @@ take_tuple(GrScanState *s, const GrHeapPage *page, int k)
 	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
 	const int32 *at = NULL;
 
-	/* the tuple is older than some of the columns, whose values only a slot supplies */
+	/* The tuple is older than some of the columns: only a slot supplies their values. */
 	if (unlikely(HeapTupleHeaderGetNatts(tuple) < s->columns.last))
 	{
 		fill_slot(s, page, k);

@@ -49,9 +49,9 @@ struct GrTakerKind
 	const char *combine;		/* the combine function's symbol; NULL: int8pl */
 	int			nconstants;		/* arguments before those of a row */
 	RowsForm	form;
-	GrStateType type;			/* with ARRAYS and COLUMNS */
-	GrArraysForm arrays;		/* with ARRAYS: the constants */
-	bool		weight;			/* with ARRAYS: the first of a row's arguments is a weight */
+	GrStateType type;			/* state type of ARRAYS and COLUMNS */
+	GrArraysForm arrays;		/* constants of ARRAYS */
+	bool		weight;			/* ARRAYS: the first of a row's arguments is a weight */
 };
 
 #define KIND(function) #function, function
@@ -604,7 +604,7 @@ gr_taker_empty_state(const GrTaker *taker, MemoryContext context)
 	return state;
 }
 
-/* True if this parallel worker has already reported that it had rows; a worker may scan several partitions */
+/* True if this parallel worker has already reported that it had rows. (A worker may scan several partitions.) */
 static bool worker_counted = false;
 
 /* Returns the partial state of a request. Sets *isnull if the scan had no row. */

@@ -51,9 +51,9 @@ typedef struct GrTaker
 	int			nsources;
 	const Oid  *types;			/* [nsources] base types of the sources' values */
 	const Bitmapset *numeric_casts; /* sources whose cast from numeric to float8 the taker does itself */
-	GrColumns  *columns;		/* how a row is made of the sources' values; NULL before gr_taker_start() */
+	GrColumns  *columns;		/* conversion of the sources' values to a row; NULL before gr_taker_start() */
 	const char *const *names;	/* names of the columns for messages, or NULL */
-	bool		vector;			/* as in GrTakerCall */
+	bool		vector;			/* the call's vector */
 	bool		discards;		/* the ring accepts no more rows */
 	GrRowShape	shape;			/* shape of the rows; nfeatures is -1 before the first complete row */
 	Size		row_nbytes;		/* size of a row */

@@ -154,7 +154,7 @@ gr_record_group(FunctionCallInfo fcinfo, const char *function, int64 nrows, int 
 	count_group(run, nrows);
 	run->nfeatures = nfeatures;
 	run->solve_s += now - began;
-	/* gr_last_run is another computation's, or this is the first group */
+	/* gr_last_run is another computation's, or this is the first group. */
 	if (shown->aggregate != run->number)
 	{
 		GrPlace		place = {0};

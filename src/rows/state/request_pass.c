@@ -377,7 +377,7 @@ gr_request_take(GrRequestSums *state, double *rows, int64 nrows, const char *con
 	add_rows(state, rows, nrows);
 }
 
-/* Names of the columns, read when there is something to be said: these may be all rows. */
+/* Returns the names of the columns. They are read only for messages and odd rows, but all rows may be odd. */
 static pg_noinline const char *const *
 read_names(FunctionCallInfo fcinfo, GrRequestCall *call)
 {
@@ -404,7 +404,7 @@ is_plain(const GrRequestCall *call, const double *row)
 	return sum == 0 && (row[p] == 0 || row[p] == 1);
 }
 
-/* Checks a row that isn't plain, with the columns' names for messages. */
+/* Checks a row that is not plain, with the columns' names for messages. */
 static pg_noinline void
 check_row(FunctionCallInfo fcinfo, GrRequestCall *call, const double *row)
 {
@@ -454,8 +454,10 @@ gr_request_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* The head that a process's merged states have, which is that of the first; workers may have met other requests, if
- * the user's own query makes them up. */
+/*
+ * Returns the head that all of a process's merged states share: that of the first state. ERROR if another state has
+ * another head: workers may have met other requests if the user's own query makes them up.
+ */
 static const GrRequest *
 merged_head(FunctionCallInfo fcinfo, const GrRequest *other)
 {
@@ -485,7 +487,7 @@ gr_request_combine(PG_FUNCTION_ARGS)
 	if (other == NULL)
 		PG_RETURN_POINTER(state);
 	flush(other);
-	/* copy: other's memory may be a tuple's */
+	/* Copy other, whose memory may be a tuple's. */
 	if (state == NULL)
 	{
 		state = create_state(context, merged_head(fcinfo, other->head), other->counts.ntotals, 0);
@@ -509,7 +511,7 @@ gr_request_combine(PG_FUNCTION_ARGS)
  * Values
  */
 
-/* A bytea of head_nbytes from the head, and the counts, sums and totals */
+/* Returns a bytea of head_nbytes bytes of the head, then counts, sums and totals. */
 static Datum
 state_datum(GrRequestSums *state, Size head_nbytes)
 {
@@ -621,8 +623,9 @@ gr_request_free(GrRequestResult *result)
 }
 
 /*
- * gpu_request_support(internal) returns internal: what a row of the request costs that is being planned. The planner's
- * call also loads the library in a session that has not yet, for the hook that offers scans.
+ * gpu_request_support(internal) returns internal: tells the planner the cost of a row of the request that is being
+ * planned. The planner's call also loads the library into a session that has not loaded it, for the hook that offers
+ * scans.
  */
 Datum
 gr_request_support(PG_FUNCTION_ARGS)

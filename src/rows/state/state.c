@@ -157,7 +157,7 @@ gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int ca
 	head.offset = shape.offset;
 	head.weighting = weighting;
 	reshaped = gr_state_create_like(&head, capacity);
-	/* the names are where others have totals */
+	/* names of a gpu_ols_stats, at the position where a gpu_logreg_step has totals */
 	memcpy(reshaped->data, state->data,
 		   gr_state_names(state) - (char *) state->data + (Size) state->nnames * sizeof(double));
 	return reshaped;
@@ -217,8 +217,9 @@ raise_canceled(const char *what)
 }
 
 /*
- * ERROR if a sum left float8's range, or one of the rows just added has a value that isn't finite: such a state is of
- * no use, and its text couldn't be read back. names: of the columns, for messages, or NULL
+ * Raises an ERROR if a sum left float8's range, or if a row just added has a value that is not finite: such a state is
+ * useless, and its text could not be read back. rows: the nrows rows just added. names: names of the columns for
+ * messages, or NULL
  */
 static void
 check_range(GrState *state, const double *rows, int nrows, const char *const *names)
@@ -238,10 +239,10 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 	if (!gr_all_finite(rows, nrows, gr_row_ncols(gr_state_shape(state)), &nonfinite))
 		gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
 	else if (!gr_state_others_finite(state) || (state->linear && column == 0))
-		/* in a pass without beta, the response is so extreme that no mean near it can be computed */
+		/* In a pass without beta, the response is so extreme that no mean near it can be computed. */
 		gr_fail(&err, GR_OUT_OF_RANGE, p, "%s", "");
 	else if (weighted && column == 0)
-		/* it is the weight's root, which beta alone can spoil */
+		/* Column 0 is the root of the row's weight, which only beta can make infinite. */
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("beta times x is out of range for float8"),
@@ -523,7 +524,7 @@ gr_state_is_well_formed(GrState *state, GrStateType type)
 		VARSIZE(state) == state_size(state, state->capacity) && is_basis(state) && are_names(state);
 }
 
-/* A gpu_ols_stats as it was before the types shared a layout */
+/* Layout of a gpu_ols_stats of version 1 or 2 */
 typedef struct OldStats
 {
 	int32		vl_len_;
@@ -534,10 +535,10 @@ typedef struct OldStats
 	int16		capacity;
 	int64		nrows;
 	int64		nskipped;
-	double		data[FLEXIBLE_ARRAY_MEMBER];	/* hi, lo, from version 2 on the shift, pending */
+	double		data[FLEXIBLE_ARRAY_MEMBER];	/* hi, lo, shift (version 2), pending */
 } OldStats;
 
-/* A gpu_ols_stats of version 1 or 2 as one of this; what was left pending stays so. ERROR if it is malformed. */
+/* Converts a gpu_ols_stats of version 1 or 2. Pending rows stay pending. ERROR if it is malformed */
 static GrState *
 upgraded_stats(const OldStats *old)
 {
@@ -603,7 +604,7 @@ gr_state_settled(Datum datum, GrStateType type, const char *const *names)
 }
 
 /*
- * Not inlined: it was measured to be slower then over many groups, where it waits for a state to come into the cache.
+ * Not inlined: inlined, it was measured to be slower over many groups, where it waits for a state to reach the cache.
  */
 pg_noinline GrState *
 gr_state_argument(FunctionCallInfo fcinfo, GrStateType type)
@@ -612,7 +613,7 @@ gr_state_argument(FunctionCallInfo fcinfo, GrStateType type)
 
 	if (PG_ARGISNULL(0))
 		return NULL;
-	/* it may come from a table all the same, by an aggregate of the user's with an initial value */
+	/* A state may come from a table even so: an aggregate of the user's may have an initial value. */
 	if (unlikely(!gr_in_aggregate(fcinfo) || !VARATT_IS_4B_U(state) || (uintptr_t) state % MAXIMUM_ALIGNOF != 0))
 		state = (GrState *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
 	else if (likely(state->version == GR_STATE_VERSION))
@@ -630,7 +631,7 @@ same_family(const GrState *a, const GrState *b)
 	return a->family == b->family && a->link == b->link && a->theta == b->theta && a->quasi == b->quasi;
 }
 
-/* For messages */
+/* Returns family, theta and link, for messages. */
 static char *
 family_of(const GrState *state)
 {
@@ -641,7 +642,7 @@ family_of(const GrState *state)
 		psprintf("%s(%g) with link %s", name, state->theta, link);
 }
 
-/* ERROR unless columns that have names have the same on both sides. */
+/* Raises an ERROR unless columns that have names in both states have the same names. */
 static void
 check_same_names(GrState *a, GrState *b)
 {
@@ -663,7 +664,7 @@ check_same_names(GrState *a, GrState *b)
 	}
 }
 
-/* ERROR unless the same is asked of the rows of both. The shifts of Gram matrices may differ. */
+/* Raises an ERROR unless both states have the same request. The shifts of Gram matrices may differ. */
 static void
 check_same_request(GrState *a, GrState *b)
 {
@@ -732,7 +733,7 @@ gr_state_merge(GrState *state, GrState *other)
 	check_range(state, NULL, 0, NULL);
 }
 
-/* Two states as one: either may be NULL */
+/* Returns the sum of two states, either of which may be NULL. */
 static Datum
 combine(FunctionCallInfo fcinfo, GrStateType type)
 {
@@ -760,7 +761,7 @@ combine(FunctionCallInfo fcinfo, GrStateType type)
 	return gr_state_result(fcinfo, state);
 }
 
-/* gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats): array_agg's rules for arrays, across workers */
+/* gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats): applies array_agg's rules for arrays across workers. */
 static Datum
 combine_vectors(FunctionCallInfo fcinfo, GrStateType type)
 {

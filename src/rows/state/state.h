@@ -63,7 +63,7 @@ typedef struct GrState
 	int64		nrows;			/* complete rows, the pending ones included */
 
 	int64		nskipped;		/* rows left out for a NULL */
-	double		face_relative;	/* as in GrPass, or its edge; gpu_ols_stats: gr_state_lower_bound() */
+	double		face_relative;	/* face_relative or edge of the GrPass; gpu_ols_stats: gr_state_lower_bound() */
 	int16		nfaces;
 	int16		nchanged;		/* features that a basis changes */
 	int16		nworkers;		/* pass over a query: parallel workers that had rows; else 0 */
@@ -272,7 +272,7 @@ gr_state_totals(GrState *state)
 	return (GrRowTotals *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
 }
 
-/* True if all numbers beside the matrix are finite that must be for a public value's text to be read back. */
+/* True if all numbers outside the matrix that a public value's text must have finite are finite. */
 static inline bool
 gr_state_others_finite(GrState *state)
 {
@@ -285,7 +285,7 @@ gr_state_others_finite(GrState *state)
 	return ok;
 }
 
-/* True if all numbers are finite that must be for a public value's text to be read back. */
+/* True if all numbers that a public value's text must have finite are finite. Other text could not be read back. */
 static inline bool
 gr_state_is_finite(GrState *state)
 {

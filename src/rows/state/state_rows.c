@@ -1,13 +1,12 @@
 /*
- * state_rows.c: the transition functions of the aggregates, which add rows to a state.
+ * state_rows.c: the aggregates' transition functions, which add rows to a state.
  *
- * gpu_ols_agg(y, x...) and its like, gpu_logreg_step_agg(beta, y, x...) and gpu_glm_step_agg(family, link, beta, y,
- * x...) take rows as arrays. gpu_ols_pass(request, names, widths, columns...) is what gpu_ols_fit() runs over its
- * query, in parallel workers, and takes the columns as they are. Over a remote query, gpu_ols_array_pass(y, x), which
- * has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are run: they go by nothing but their
- * arguments and the state. The families differ in their sums; what holds the rows
- * until there are enough is the same. A function that runs for each row is made twice by the compiler, the state's type
- * a constant.
+ * gpu_ols_agg(y, x...) and the like, gpu_logreg_step_agg(beta, y, x...) and gpu_glm_step_agg(family, link, beta, y,
+ * x...) take features as arrays. gpu_ols_pass(request, names, widths, columns...) takes a query's columns as they are;
+ * gpu_ols_fit() runs it over its query in parallel workers. gpu_ols_array_pass(y, x), with gpu_ols_agg's transition
+ * function, and gpu_logreg_array_pass(request, y, x) run over a remote query: they depend only on their arguments and
+ * the state. The aggregates differ in their sums; all hold rows back in the same way. Functions that run per row are
+ * inlined with the state's type as a constant.
  */
 #include "postgres.h"
 
@@ -59,8 +58,8 @@ skip_row(FunctionCallInfo fcinfo, GrState *state, GrStateType type)
 }
 
 /*
- * Room for another row, where there is none: by a new state, in the current context, or by adding the pending rows. The
- * aggregate takes a state over by a copy into its own context, so that happens once or twice in a state's life.
+ * Returns a state with room for another row: either a larger copy, in the current context, or the state with its
+ * pending rows added. The aggregate copies a new state into its own context; that happens once or twice per state.
  */
 static pg_noinline GrState *
 make_room(GrState *state)
@@ -75,8 +74,8 @@ make_room(GrState *state)
 }
 
 /*
- * Where the next row of p features goes, with or without a weight; ERROR if the state, which has a width, is for
- * others. It may become another one.
+ * Returns the address for the next row, which has p features and maybe a weight. ERROR if the state has another number
+ * of features. May replace *state.
  */
 static inline double *
 next_row(GrState **state, int p, bool weight)
@@ -84,14 +83,14 @@ next_row(GrState **state, int p, bool weight)
 	Size		ncols;
 
 	gr_check_same_width((*state)->nfeatures, p);
-	/* a state that has taken other rows, as an aggregate of the user's may make it do */
+	/* An aggregate of the user's may make a state take rows with and without weights. */
 	if (unlikely((*state)->weight != weight))
 		*state = gr_state_reshape(*state, (GrRowShape) {.nfeatures = p,.weight = weight}, GR_PRIOR_WEIGHTS,
 								  (*state)->capacity);
 	if (unlikely((*state)->npending == (*state)->capacity))
 		*state = make_room(*state);
 	ncols = gr_row_ncols((GrRowShape) {.nfeatures = p,.weight = weight,.offset = (*state)->offset});
-	/* rows are the value's end, as in gr_state_pending() */
+	/* Pending rows are at the value's end, as in gr_state_pending(). */
 	return (double *) ((char *) *state + VARSIZE(*state)) - ((*state)->capacity - (*state)->npending) * ncols;
 }
 
@@ -103,9 +102,9 @@ count_row(GrState *state)
 }
 
 /*
- * Can the row be left to its batch? Not in a pass: NaN and infinity are looked for here, since a batch may be finished
- * in another function, which knows no names. A gaussian row may also have no value whose square leaves float8's range,
- * or comes so near that a sum could. roles: it has a weight or an offset, which aren't looked at here
+ * True if the row needs no check before its batch is added. In a pass, NaN and infinity are not plain: the batch may be
+ * added in another function, which knows no names of columns. In a Gram matrix, a value whose square is near float8's
+ * range is not plain. roles: the row has a weight or an offset, so it is not plain
  */
 static inline bool
 is_plain(const double *row, int p, GrStateType type, bool roles)
@@ -132,8 +131,8 @@ is_plain(const double *row, int p, GrStateType type, bool roles)
  */
 
 /*
- * A state for p features, in place of one that has only left rows out, or of none. beta: that the first complete row
- * brings, or NULL; family: likewise, NULL for the type's own
+ * Creates a state for p features. before: state that has only left rows out, or NULL. beta: beta of the first complete
+ * row, or NULL. family: NULL: the type's own
  */
 static GrState *
 first_state(const GrState *before, GrStateType type, const GrNamedFamily *family, ArrayType *beta, int p)
@@ -203,7 +202,7 @@ check_same_beta(GrState *state, ArrayType *beta)
 		raise_other_beta();
 }
 
-/* beta, before anything is done for a row. */
+/* Returns the argument beta. Call before anything is done for a row. ERROR if it is NULL */
 static inline ArrayType *
 beta_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -226,8 +225,8 @@ raise_other_aggregate(const char *name)
 }
 
 /*
- * Adds a row of y, a boolean or a number, and of x, the argument after y, to the state, which is returned. type:
- * GR_STEP has beta as argument 1; weight: argument 1 is the row's weight
+ * Adds a row to the state and returns the state. y_argno: argument y, a boolean or a number, followed by x. type: with
+ * GR_STEP, argument 1 is beta. weight: argument 1 is the row's weight
  */
 static pg_attribute_always_inline Datum
 accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, const int y_argno)
@@ -286,8 +285,8 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
  */
 
 /*
- * gr_ols_vector_accum(state gpu_ols_stats, y float8, x float8[]): as gpu_ols_stats_accum, but for what array_agg wants
- * of arrays, whether or not their rows are left out
+ * gr_ols_vector_accum(state gpu_ols_stats, y float8, x float8[]): like gpu_ols_stats_accum, with the errors that
+ * array_agg raises for arrays, even of skipped rows.
  */
 Datum
 gr_ols_vector_accum(PG_FUNCTION_ARGS)
@@ -346,17 +345,20 @@ gr_logreg_step_accum(PG_FUNCTION_ARGS)
 #define ARG_Y 4
 #define ARG_X 5
 
-/* A row's family and link, and the names that said so, one behind the other: read again where a row has others */
+/*
+ * Family and link of the last row, and the text of their names, one after the other. Names are parsed again only if
+ * they differ.
+ */
 typedef struct FamilyArguments
 {
 	GrNamedFamily family;
 	int			family_nbytes;
-	int			link_nbytes;	/* -1: NULL */
-	bool		is_boolean;		/* the type of y */
+	int			link_nbytes;	/* -1: link is NULL */
+	bool		is_boolean;		/* y is a boolean */
 	char		names[FLEXIBLE_ARRAY_MEMBER];
 } FamilyArguments;
 
-/* link: or NULL */
+/* True if kept has these names. link: NULL: not given */
 static inline bool
 has_names(const FamilyArguments *kept, const text *family, const text *link)
 {
@@ -427,7 +429,7 @@ is_at_zero(GrState *state, int fixed)
 	return nfixed <= fixed && nfixed <= state->nfeatures - first;
 }
 
-/* The state that the first complete row of p features begins, in place of one that has only left rows out */
+/* Creates a state at the first complete row, of p features. before: state that has only left rows out, or NULL */
 static GrState *
 first_family_state(const GrState *before, const GrNamedFamily *family, ArrayType *beta, int p)
 {
@@ -439,7 +441,7 @@ first_family_state(const GrState *before, const GrNamedFamily *family, ArrayType
 	return state;
 }
 
-/* The state to which a complete row of p features goes, of that family and at that beta: the one that there is */
+/* Returns the state for a complete row of p features. ERROR if the state has another family, width or beta. */
 static inline GrState *
 family_state(GrState *state, const GrNamedFamily *family, ArrayType *beta, int p)
 {
@@ -521,7 +523,7 @@ gr_check_array_constants(FunctionCallInfo fcinfo, GrArraysForm form)
  * A query's columns
  */
 
-/* Arguments: the state, the request, names, widths, and the columns, of which those that have roles are first */
+/* Arguments: the state, the request, names, widths, and the columns, those with a role first */
 #define ARG_REQUEST 1
 #define ARG_NAMES GR_PASS_NAMES
 #define ARG_WIDTHS 3
@@ -592,9 +594,9 @@ gr_pass_state(FunctionCallInfo fcinfo, GrStateType type, int p, const GrState *b
 }
 
 /*
- * A row that isn't plain: an ERROR if it can't be computed with. A gaussian one is added at once where it is extreme,
- * so that what its sums come to is known here. Names are read where there is something to be said: these may be all
- * rows.
+ * Checks a row that is not plain. ERROR if a value is not allowed. A Gram matrix adds extreme rows at once, so that an
+ * overflow is reported with the columns' names. Names are only read for a message or an extreme row: all rows may come
+ * here.
  */
 static pg_noinline void
 check_row(FunctionCallInfo fcinfo, const GrColumns *columns, GrState *state, const double *row)
@@ -605,7 +607,7 @@ check_row(FunctionCallInfo fcinfo, const GrColumns *columns, GrState *state, con
 
 	if ((state->type == GR_STEP || state->weight) && !gr_rows_valid(row, 1, shape, gr_state_rules(state), &err))
 		gr_raise_row(&err, shape, gr_read_names(fcinfo, columns, ARG_NAMES));
-	/* the square of a value times a weight */
+	/* Squares of values are multiplied by a weight. */
 	for (Size k = 0; k < gr_state_ncols(state) && state->type == GR_STATS; k++)
 		extreme |= !(fabs(row[k]) < 1e90);
 	if (extreme)
@@ -626,7 +628,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 	if (unlikely(columns == NULL))
 		columns = gr_pass_columns(fcinfo, type);
 	complete = gr_arguments_complete(fcinfo, columns, first);
-	/* arrays whose widths aren't given have those of the first complete row */
+	/* Arrays of unknown width get that of the first complete row. */
 	if (unlikely(columns->nfeatures < 0) && complete)
 	{
 		gr_measure_row(columns, GR_ARGUMENT_VALUES(fcinfo, first));
@@ -645,7 +647,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 	if (fate == GR_ROW_SKIPPED)
 		return skip_row(fcinfo, state, type);
 	count_row(state);
-	/* here and now, where the names are at hand */
+	/* Check now, while the names are at hand. */
 	if (unlikely(!is_plain(row, columns->nfeatures, type, gr_nroles(columns) > 1 || state->family != GR_BINOMIAL)))
 		check_row(fcinfo, columns, state, row);
 	return gr_state_result(fcinfo, state);
@@ -659,10 +661,13 @@ gr_ols_pass_accum(PG_FUNCTION_ARGS)
 }
 
 /*
- * The request as an argument
+ * Passes over a remote query
  */
 
-/* A row of y and x, behind whose features are its weight and its offset, as far as the state takes these */
+/*
+ * Adds a row of y and x to the state. Behind the features, x has the weight and the offset, if the state's rows have
+ * them.
+ */
 static Datum
 take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 {
@@ -686,7 +691,7 @@ take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 	return gr_state_result(fcinfo, state);
 }
 
-/* gr_wls_array_pass_accum(state gpu_ols_stats, y float8, x float8[]): the last of x is the row's weight */
+/* gr_wls_array_pass_accum(state gpu_ols_stats, y float8, x float8[]): the last element of x is the row's weight. */
 Datum
 gr_wls_array_pass_accum(PG_FUNCTION_ARGS)
 {
@@ -709,7 +714,7 @@ gr_wls_array_pass_accum(PG_FUNCTION_ARGS)
 
 /*
  * gr_logreg_array_pass_accum(state gpu_logreg_step, request gpu_logreg_step, y float8, x float8[]): the request is read
- * once in a state's life. What y and x may be was looked at where x was made, by the columns' names.
+ * once per state. gpu_features_pass() has checked the values of y and x, with the columns' names.
  */
 Datum
 gr_logreg_array_pass_accum(PG_FUNCTION_ARGS)
