@@ -63,7 +63,7 @@ log2_of(int n)
 	return n <= 1 ? 0 : 1 + log2_of(n / 2);
 }
 
-/* How a shape reduces sums. Fewer lane bits by shuffles leave more sums after the barrier. Measured. */
+/* Layout of a shape's reduction of sums. Fewer lane bits by shuffles leave more sums after the barrier. Measured. */
 template <typename T, int P, int NWARPS>
 struct Layout
 {

@@ -65,7 +65,7 @@ struct GrSink
 	GrSinkKind	kind;
 	GrSession  *session;
 	GrRowShape	shape;			/* shape of the rows on the device */
-	bool		urgent;			/* its streams take precedence */
+	bool		urgent;			/* the sink's streams take precedence */
 	Sends		sends;
 	cudaStream_t kernel_stream;
 	double		kernel_s;

@@ -39,7 +39,7 @@ typedef struct DerivePlan
 	const GrDeriveFactor *factors;
 	const GrFilterStep *steps;
 	const int32_t *used;		/* columns that numbers use */
-	const int32_t *made;		/* which numbers are computed */
+	const int32_t *made;		/* indexes of the computed numbers */
 	const int32_t *column;		/* per number: the column that it copies or, if negative, -1 - its index in made */
 } DerivePlan;
 

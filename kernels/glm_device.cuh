@@ -395,7 +395,7 @@ weigh_row(double eta, double y)
 	row.r = one ? residual : -residual;
 	row.t = t;
 	row.margin = one ? eta : -eta;
-	row.miss = row.margin >= 0.0 ? 0.0 : -row.margin;	/* also if eta is NaN */
+	row.miss = row.margin >= 0.0 ? 0.0 : -row.margin;	/* NaN if eta is NaN */
 	return row;
 }
 

@@ -15,7 +15,7 @@
 #include "compute/base/dd_dot.h"
 #include "compute/base/row.h"
 
-/* How a kernel divides the triangle; see gram.cu. */
+/* Division of the triangle among a kernel's threads; see gram.cu. */
 typedef struct GramShape
 {
 	int			ncols;			/* stride of rows, in float8 */

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define DRAW_NTHREADS 256
-#define DRAW_ROOM (DRAW_NTHREADS * (GR_DRAW_MEAN + 2))	/* at least 11 standard deviations above the mean */
+#define DRAW_ROOM (DRAW_NTHREADS * (GR_DRAW_MEAN + 2))	/* mean plus at least 11 standard deviations */
 #define BLOCKS_PER_LAUNCH ((int64_t) 1 << 19)
 
 /* A thread's stratum: its first words, and the number of nonzeros that they draw */

@@ -37,7 +37,7 @@
 #define PART_NCOLUMNS (FUSED_NCOLUMNS / NPARTS)
 #define PART_NVECTORS (FUSED_NVECTORS / FUSED_NWARPS)
 #define FUSED_PITCH (FUSED_NVECTORS + 1)
-#define BUFFER_NWORDS ((FUSED_NCOLUMNS + 1) * FUSED_PITCH)	/* with a column of zeros */
+#define BUFFER_NWORDS ((FUSED_NCOLUMNS + 1) * FUSED_PITCH)	/* includes a column of zeros */
 #define STAGED_NBYTES (2 * BUFFER_NWORDS * sizeof(float))
 #define FUSED_DIM_MAX GR_CHUNK_NCOLS	/* one chunk, so no sums of chunks' sums */
 #define FUSED_K_MAX 1024		/* with more rows, vectors would be read too often */
@@ -370,7 +370,7 @@ gr_project_program_sizes(int32_t k, int64_t dim, int64_t nnonzeros, size_t *star
 	const int64_t nstarts = (int64_t) count_tiles(dim) * padded_rows(k) + 1;
 
 	*start_nbytes = sizeof(uint32_t) * (size_t) nstarts;
-	/* with pairs that are only read ahead */
+	/* The program includes pairs that are only read ahead. */
 	*program_nbytes = sizeof(uint32_t) * (size_t) (nnonzeros + nstarts) + 96 * sizeof(uint2);
 	return gr_cub([&] {
 		return cub::DeviceScan::ExclusiveSum(NULL, *scratch_nbytes, (uint32_t *) NULL, (uint32_t *) NULL, nstarts);

@@ -44,7 +44,7 @@ gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass)
 		(linear || (gr_is_logistic(pass->distribution) && is_zero(pass->beta, gr_nterms(rows->shape.nfeatures))));
 }
 
-/* How a column of EXACT's rows follows from (1, x, y): scale times a column, plus a constant */
+/* Origin of a column of EXACT's rows: scale times a column of (1, x, y), plus a constant */
 typedef struct Made
 {
 	int64_t		column;

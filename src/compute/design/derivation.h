@@ -30,7 +30,7 @@ typedef enum GrFilterOp
 	GR_FILTER_IS_NOT_NULL,
 	GR_FILTER_TRUE,				/* a constant; column is 0 */
 	GR_FILTER_FALSE,
-	GR_FILTER_AND,				/* AND, OR: of the two values at the top */
+	GR_FILTER_AND,				/* replaces the two values at the top by their conjunction */
 	GR_FILTER_OR,
 	GR_FILTER_NOT,
 	/* true if the hash of the row's first `column` columns is in fold k of n, with value = GR_FOLD_VALUE(k, n) */
@@ -62,7 +62,7 @@ typedef struct GrDeriveFactor
 	double		value;			/* finite */
 } GrDeriveFactor;
 
-/* How a number is made of its factors. (A product with one factor would turn -0 into 0.) */
+/* Ways to make a number of its factors. (A product with one factor would turn -0 into 0.) */
 typedef enum GrDerivedKind
 {
 	GR_DERIVED_COLUMN,			/* the column itself; one factor of power 1 and value 0 */

@@ -1,6 +1,6 @@
 /*
- * design.h: how features are made of a query's columns: a formula whose factors' levels are known. frame.c writes a
- * design as text, which workers receive and a model carries. Readers treat the text as untrusted.
+ * design.h: makes features of a query's columns by a design: a formula whose factors' levels are known. frame.c writes
+ * a design as text, which workers receive and a model carries. Readers treat the text as untrusted.
  *
  * A term is a product of parts. A part gives one or several numbers: a number itself; its powers 1 .. d; a factor's
  * indicators, of all levels or all but the first. The term's features are all products of one number of each part, the
@@ -156,7 +156,7 @@ extern void gr_design_expand_pairs(const GrDesign *design, const double *values,
 /* A feature of a row that may be other than 0 */
 typedef struct GrNonzero
 {
-	int			feature;		/* its number among the design's features */
+	int			feature;		/* index among the design's features */
 	GrDD		value;
 } GrNonzero;
 

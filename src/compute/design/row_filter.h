@@ -43,7 +43,7 @@ typedef struct GrFilterColumns
 	void	   *arg;
 } GrFilterColumns;
 
-/* Why a text is not a filter; the caller chooses the SQLSTATE by it. */
+/* Reasons why a text is not a filter. The caller chooses the SQLSTATE by them. */
 typedef enum GrFilterFault
 {
 	GR_FILTER_OK,

@@ -324,7 +324,7 @@ largest_lambda(const GrPath *path)
 		if (path->usable[j] && unit.hi > 0)
 			largest = fmax(largest, fabs(gr_dd_to_double(gr_dd_div(gr_dd_get(path->gradient, j), unit))));
 	}
-	/* so that rounding makes no coefficient nonzero */
+	/* The next larger number, so that rounding makes no coefficient nonzero */
 	return largest > 0 ? nextafter(largest, INFINITY) : 0;
 }
 

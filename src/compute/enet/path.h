@@ -40,7 +40,9 @@ extern "C" {
 
 /* glmnet's rule: a path ends once a step's gain is less than this share of what is explained. */
 #define GR_PATH_LEAST_GAIN 1e-5
-/* It also ends once more than this share of the total is explained, but not before GR_PATH_LEAST_LAMBDAS lambdas. */
+/*
+ * A path also ends once more than this share of the total is explained, but not before GR_PATH_LEAST_LAMBDAS lambdas.
+ */
 #define GR_PATH_MOST_EXPLAINED 0.999
 #define GR_PATH_LEAST_LAMBDAS 5
 /* Least alpha used to compute the largest lambda, as in glmnet. */
@@ -142,7 +144,7 @@ typedef struct GrPath
 	double	   *batch;			/* room for GR_QUICK_MOST rows */
 	int		   *list;
 	int		   *entering;
-	const struct GrPathKernels *kernels;	/* of the processor */
+	const struct GrPathKernels *kernels;	/* kernels for the processor */
 	GrPoll		poll;
 } GrPath;
 

@@ -55,8 +55,8 @@ typedef struct GrDraw
 	uint64_t	seed;
 	double		density;		/* p */
 	double		scale;			/* 1 / sqrt(k p) */
-	GrDrawTable full;			/* for strata of B rows */
-	GrDrawTable last;			/* for the last stratum; equals full if that has B rows */
+	GrDrawTable full;			/* table of strata of B rows */
+	GrDrawTable last;			/* table of the last stratum; equals full if that has B rows */
 } GrDraw;
 
 /* An entry of a column is the row, with the sign in the highest bit (set: -1). */

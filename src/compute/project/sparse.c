@@ -353,7 +353,7 @@ typedef struct Sparse
 	int64_t		work_per_column;
 	int64_t		work;			/* work since the last poll */
 	const GrHost *host;
-	GrPoll		poll;			/* for loops over all rows */
+	GrPoll		poll;			/* polls in loops over all rows */
 } Sparse;
 
 /*

@@ -297,9 +297,7 @@ extern bool gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pi
 /* Returns the name of the request's kind for messages, such as "a pass". */
 extern const char *gr_request_name(const GrRequest *request);
 
-/*
- * For files that implement a kind of request
- */
+/* Functions for files that implement a kind of request */
 
 /* Lengths of the arrays of a request */
 typedef struct GrRequestLayout

@@ -1,5 +1,6 @@
 /*
- * fn_distributions.c: SQL functions of R's pnorm, qnorm, pt, qt, pchisq, qchisq, pf and qf.
+ * fn_distributions.c: the SQL functions gpu_pnorm, gpu_qnorm and so on, which compute what R's pnorm, qnorm, pt, qt,
+ * pchisq, qchisq, pf and qf do.
  */
 #include "postgres.h"
 

@@ -368,7 +368,7 @@ append_line(StringInfo out, const char *line)
 		const char *end = line;
 		int			width = 0;
 
-		/* a word and the blanks before it */
+		/* take a word and the blanks before it */
 		while (*end == ' ')
 			end++, width++;
 		for (; *end != '\0' && *end != ' '; end += nbytes)
@@ -694,6 +694,6 @@ gr_summary(PG_FUNCTION_ARGS)
 		append_linear(&out, &model, &s);
 	else
 		append_generalised(&out, &model, &s);
-	/* without the final newline, which the client adds */
+	/* The client adds the final newline. */
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len - 1));
 }
