@@ -32,7 +32,7 @@ typedef struct SendGroup
 {
 	cudaEvent_t begin;			/* around the first send, whose copies are timed */
 	cudaEvent_t end;
-	cudaEvent_t read;			/* after the last send, if there are several */
+	cudaEvent_t read;			/* recorded after the last send of several */
 	int64_t		nsends;			/* sends of the sink up to the end of this group; set when the group is closed */
 	int64_t		first_nbytes;	/* bytes of the first send */
 	int64_t		before_nbytes;	/* bytes copied before this group */
@@ -105,7 +105,7 @@ typedef struct RowsChunk
 } RowsChunk;
 
 /*
- * Where the parts of a pass's memory begin, in float8. The parts before scratch are zeroed when a pass starts:
+ * Offsets of the parts of a pass's memory, in float8. The parts before scratch are zeroed when a pass starts:
  *
  *   records | columns | matrix | scratch
  */

@@ -295,7 +295,7 @@ write_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, const int6
 	const int	stride = STAGED ? (MADE / plan.nmade - 1) | 1 : 0;
 	int64_t		to = marks == NULL ? first : offsets[rows.first_tile + blockIdx.x];
 
-	/* not all rows take part, and everything will be written again */
+	/* Without marks, all rows were expected to take part. One does not, so everything will be written again. */
 	if (marks == NULL && __syncthreads_or(*(volatile unsigned long long *) &found->bad != DERIVE_NO_ROW))
 		return;
 	for (int j = threadIdx.x; plan.ncols <= CACHED && j < plan.ncols; j += THREADS)

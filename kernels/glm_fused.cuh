@@ -47,7 +47,7 @@ struct FusedSums
 	double		nones;			/* GRADIENT only */
 };
 
-/* Where a lane reads in a tile */
+/* Positions that a lane reads in a tile */
 typedef struct FusedLane
 {
 	int			first;

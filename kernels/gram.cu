@@ -90,7 +90,7 @@ block_panels(const GramShape &shape, int micro)
 	return panels;
 }
 
-/* Where a thread's micro tile reads its two factors in a staged row, and which rows are the thread's own */
+/* Positions of a thread's two factors in a staged row, and the rows that are the thread's own */
 typedef struct Owner
 {
 	int			offset_i;

@@ -278,7 +278,7 @@ fused_kernel(const float *__restrict__ x, int64_t nvectors, int dim, const uint3
 			if (more)
 				store_part(part, staged + (1 - buffer) * BUFFER_NWORDS + i * PART_NCOLUMNS * FUSED_PITCH);
 		}
-		__syncthreads();		/* this tile is read, and the next one has arrived */
+		__syncthreads();		/* All warps have read this tile, and the next tile has arrived. */
 	}
 	write_sums<R>(sums, first_vector, nvectors, first_row, k, scale, y);
 }

@@ -252,7 +252,7 @@ gr_sends_close(Sends *sends)
 	int			device;
 
 	if (sends->session == NULL)
-		return;					/* not opened */
+		return;					/* the sends were never opened */
 	device = sends->session->info.id;
 	if (sends->stream != NULL)
 		(void) cudaStreamSynchronize(sends->stream);

@@ -166,7 +166,7 @@ struct DiagonalPart
 {
 	double		sums[gram_most(NB)][2][4];
 	const double *shift;		/* for the lane's columns; in shared memory, as registers are full */
-	int			x;				/* where the lane's columns begin in a stage */
+	int			x;				/* first of the lane's columns in a stage */
 };
 
 template <int NB>

@@ -316,7 +316,7 @@ record_run(const ProjectReceiver *receiver, double started)
 		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim),
 							 &gr_host, &err))
 			gr_raise(&err);
-		/* now that the vectors' length is known, a device could be chosen; it was not used, and is not held */
+		/* The vectors' length is known now, so a device could be chosen; it was not used, and is not held. */
 		if (!gr_on_cpu(&place))
 			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
 		gr_record_pass(&place, &(GrPassRecord) {

@@ -44,7 +44,7 @@ number_at(int row, int column)
 	return (row * 5 + column * 3) % 13 - 4;
 }
 
-/* Returns a bit per row that the filter keeps, with so many rows tested at a time. */
+/* Returns a bit per row that the filter keeps. Tests at_a_time rows at a time. */
 static uint64_t
 rows_left(const GrDerivation *d, const double *rows, int at_a_time)
 {

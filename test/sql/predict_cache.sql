@@ -14,7 +14,7 @@ FROM (SELECT * FROM models, points ORDER BY points.i, models.i) r;
 SELECT count(*) FILTER (WHERE gpu_predict(m, r) IS DISTINCT FROM b[1] + b[2] * x1 + b[3] * x2) AS differ
 FROM (SELECT m, b, (SELECT q FROM (SELECT x1, x2) q) AS r, x1, x2 FROM models, points ORDER BY points.i, models.i) s;
 
--- the same type and size, but for one byte
+-- models of one type and size that differ in one byte
 SELECT count(DISTINCT gpu_predict(jsonb_populate_record(m, jsonb_build_object('coef', ARRAY[b[1], b[2], k])), 1, 1))
 FROM models, generate_series(1, 40) k WHERE models.i = 1;
 

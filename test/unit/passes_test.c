@@ -127,7 +127,7 @@ rows_of(int seed, int p, int64_t nrows, double level, double steep)
 	return data;
 }
 
-/* Makes the last feature a dummy. Where it is 1 the response is 1, but for the first `odd` of these rows. */
+/* Makes the last feature a dummy. In rows where it is 1, the response is 1, except in the first `odd` of them. */
 static void
 make_dummy(Data *data, int odd)
 {

@@ -18,7 +18,7 @@ typedef struct Pair
 	GrRemoteClient client;
 	GrRemoteServer server;
 	pthread_t	thread;
-	int			nleased;		/* now */
+	int			nleased;		/* areas leased at this time */
 	size_t		asked;			/* bytes asked for admission */
 	size_t		released;		/* bytes released */
 	bool		lost;

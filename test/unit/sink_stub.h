@@ -38,7 +38,7 @@ static struct
 	StubSink   *sinks[STUB_SINKS];
 	bool		slow;			/* rows are read only when they are waited for */
 	bool		endless;		/* passes, except the first sink's, end only when canceled */
-	int			together;		/* passes wait, a second at most, until so many are under way at once */
+	int			together;		/* passes wait until this many are under way, a second at most */
 	int			npassing;
 	int			most;			/* the most passes under way at once */
 	int			ncalls;			/* calls that can fail */

@@ -16,7 +16,7 @@ static const int all_lanes[] = {1, 4, 8};
 
 typedef struct Rows
 {
-	GrRowShape	shape;			/* not single */
+	GrRowShape	shape;			/* never single */
 	int64_t		nrows;
 	double	   *rows;
 } Rows;

@@ -197,7 +197,7 @@ typedef struct GrProjectOptions
 	size_t		block_nbytes;	/* size of a batch; rounded to at least one vector */
 	size_t		memory_limit;	/* limit of the job's device memory, S included, bytes; 0: the device's */
 	size_t		cache_nbytes;	/* S is kept for later jobs if it is not larger than this */
-	struct GrProjectionCache *cache;	/* where the CPU keeps S; a device keeps it in its session */
+	struct GrProjectionCache *cache;	/* cache of S on the CPU; a device keeps S in its session */
 } GrProjectOptions;
 
 typedef struct GrProjectorOps

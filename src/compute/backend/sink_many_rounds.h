@@ -28,7 +28,7 @@ typedef struct Part
 	int			nbeside;		/* number of parts on the same device, this one included */
 	int64_t		nread;			/* calls of this part whose rows have been read */
 	int64_t		nrows;			/* KEEP: rows sent to this part */
-	pthread_t	thread;			/* if started; never for part 0 */
+	pthread_t	thread;			/* valid if started, which part 0 never is */
 	bool		started;
 	double	   *sums;			/* sums of a request */
 	GrDeriveCounts counts;		/* counts of a derivation */

@@ -120,7 +120,7 @@ typedef struct GrFormulaError
 /* A formula's text, and the columns that it may name. */
 typedef struct GrFormulaText
 {
-	const char *text;			/* not terminated; NULL: `.`, with formula->response set by the caller */
+	const char *text;			/* without a final 0; NULL: `.`, with formula->response set by the caller */
 	size_t		nbytes;
 	const GrFormulaColumn *columns;
 	int			ncolumns;

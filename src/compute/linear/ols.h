@@ -79,8 +79,8 @@ typedef struct GrOlsFactor
 } GrOlsFactor;
 
 /*
- * Makes the fit of gr_ols_solve() from another factorisation, and fails likewise. Reads only the diagonal, the sums and
- * the response's row of gram.
+ * Makes the fit of gr_ols_solve() from another factorisation, with the same errors. Reads only the diagonal, the sums
+ * and the response's row of gram.
  */
 extern bool gr_ols_finish(const GrGram *gram, const GrOlsFactor *factor, void *workspace, GrOlsFit *fit,
 						  const GrHost *host, GrError *err);

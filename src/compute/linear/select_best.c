@@ -216,7 +216,7 @@ dd_sqrt(GrDD a)
 #include "compute/linear/select_search.h"
 
 /*
- * Before it begins
+ * Setting up a search
  */
 
 /* Carves the memory of a search of p features, except search->places. */

@@ -61,7 +61,7 @@ typedef struct GrModel
 	double		log_lik;		/* NaN: not known, or the fit has no likelihood */
 	int			iterations;
 	bool		converged;
-	const char *device;			/* where the fit was computed, such as "cpu" */
+	const char *device;			/* place of the fit, such as "cpu" */
 	double		dispersion;		/* factor of the variance, which vcov includes; NaN: not known */
 	const char *vcov_type;		/* type of vcov, such as "iid" or "HC1"; NULL: iid */
 	double		df_inference;	/* degrees of freedom of tests by t; INFINITY: by the normal distribution */

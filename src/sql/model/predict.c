@@ -669,7 +669,7 @@ give_object(FunctionCallInfo fcinfo, const PlainCall *call)
 }
 
 /*
- * All of them
+ * Features of a model
  */
 
 /* Sets the values for a model without a design. features->values is NULL if a value is NULL. */
