@@ -34,8 +34,8 @@
 #include "run/request.h"
 
 /*
- * Limits of a sample: bytes (and gpureg.ring_size), and one of SAMPLE_PART rows, because one process reads the sample
- * and several read the rows for passes
+ * Limits of a sample: bytes (besides gpureg.ring_size), and one row in SAMPLE_PART, because one process reads the
+ * sample, but several may read the rows for passes
  */
 #define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
 #define SAMPLE_PART 16
