@@ -55,6 +55,7 @@ NAME(float_ops) (const Values *values, double *out)
 	EACH(V_IF_NEGATIVE(V_LOAD(values->sign + k), a, b));
 	EACH(V_LOAD_FLOAT4(values->single + k));
 	EACH(V_SHIFT_TO_EXPONENT(V_ADD(V_LOAD(values->exponent + k), V_SET1(0x1.8p52 + 1023))));
+	EACH(V_FLIP(a, (unsigned) (values->ua[k / 32] >> (k % 32))));
 	for (int k = 0; k < NVALUES; k += V_LANES)
 	{
 		V			held = V_LOAD(values->a + k);
@@ -90,15 +91,18 @@ NAME(wrong_totals) (const Values *values)
 	for (int k = 0; k < NVALUES; k += V_LANES)
 	{
 		double		sum = 0;
+		unsigned	bits = 0;
 		bool		any = false;
 
 		for (int l = k; l < k + V_LANES; l++)
 		{
 			want += values->a[l] > values->b[l];
+			bits |= (values->a[l] > values->b[l] ? 1U : 0U) << (l - k);
 			sum += values->exponent[l];
 			any |= (values->ua[l] & 0xFFFFFFFF) >= UINT64_C(0xE0000000);
 		}
 		above += V_COUNT_ABOVE(V_LOAD(values->a + k), V_LOAD(values->b + k));
+		nwrong += V_BITS_ABOVE(V_LOAD(values->a + k), V_LOAD(values->b + k)) != bits;
 		nwrong += V_SUM(V_LOAD(values->exponent + k)) != sum;
 		nwrong += V_SUM(V_MLA(V_LOAD(values->exponent + k), V_SET1(2.0), V_SET1(1.0))) != 2 * sum + V_LANES;
 		nwrong += U_ANY(U_LOW(U_LOAD(values->ua + k)), UINT64_C(0xE0000000)) != any;
@@ -133,6 +137,22 @@ NAME(wrong_parts) (const Values *values)
 	return nwrong;
 }
 
+/* Counts wrong lanes after lanes were exchanged. */
+TARGET static int
+NAME(wrong_swaps) (const Values *values)
+{
+	double		swapped[3][V_LANES];
+	int			nwrong = 0;
+
+	V_STORE(swapped[0], V_SWAP1(V_LOAD(values->exponent)));
+	V_STORE(swapped[1], V_SWAP2(V_LOAD(values->exponent)));
+	V_STORE(swapped[2], V_SWAP4(V_LOAD(values->exponent)));
+	for (int k = 0; k < 3; k++)
+		for (int l = 0; l < V_LANES; l++)
+			nwrong += swapped[k][l] != values->exponent[V_LANES > 1 << k ? l ^ 1 << k : l];
+	return nwrong;
+}
+
 /* Counts wrong values of a transposed block. */
 TARGET static int
 NAME(wrong_block) (const Values *values)
@@ -154,6 +174,7 @@ static const Ops NAME(ops) = {
 	.integer_ops = NAME(integer_ops),
 	.wrong_totals = NAME(wrong_totals),
 	.wrong_parts = NAME(wrong_parts),
+	.wrong_swaps = NAME(wrong_swaps),
 	.wrong_block = NAME(wrong_block),
 };
 

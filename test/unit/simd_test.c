@@ -9,7 +9,7 @@
 #include "unit.h"
 
 #define NVALUES 400				/* a multiple of the lanes */
-#define NFLOAT_OPS 17
+#define NFLOAT_OPS 18
 #define NINTEGER_OPS 8
 
 typedef struct Values
@@ -32,6 +32,7 @@ typedef struct Ops
 	void		(*integer_ops) (const Values *values, uint64_t *uout, double *out);
 	int			(*wrong_totals) (const Values *values);
 	int			(*wrong_parts) (const Values *values);
+	int			(*wrong_swaps) (const Values *values);
 	int			(*wrong_block) (const Values *values);
 } Ops;
 
@@ -113,6 +114,7 @@ main(void)
 				  "%d lanes, the integers' operation %d", ops->lanes, op);
 		check(ops->wrong_totals(&values) == 0, "%d lanes, counts, sums and answers", ops->lanes);
 		check(ops->wrong_parts(&values) == 0, "%d lanes, the first lanes alone", ops->lanes);
+		check(ops->wrong_swaps(&values) == 0, "%d lanes, lanes exchanged", ops->lanes);
 		check(ops->wrong_block(&values) == 0, "%d lanes, a block transposed", ops->lanes);
 	}
 	return unit_done();

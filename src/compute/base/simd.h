@@ -107,6 +107,17 @@ gr_shift_to_exponent(double v)
 	return v;
 }
 
+static inline double
+gr_flip(double v, unsigned flip)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	bits ^= (uint64_t) flip << 63;
+	memcpy(&v, &bits, sizeof(bits));
+	return v;
+}
+
 static inline void
 gr_transpose_plain(double *to, size_t pitch, const double *from, size_t ncols, const double *shift)
 {

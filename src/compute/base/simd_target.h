@@ -23,6 +23,9 @@
  *	 V_IF_NEGATIVE(m, a, b)              a where m < 0, b where m > 0, either where m = 0
  *	 V_FILL_N(v, n, fill)                first n lanes from v, the other lanes from fill
  *	 V_COUNT_ABOVE(a, b)                 number of lanes with a > b
+ *	 V_BITS_ABOVE(a, b)                  bit l is 1 if a > b in lane l
+ *	 V_SWAP1(v) V_SWAP2(v) V_SWAP4(v)    exchanges lanes l and l XOR 1, 2, 4; v if there are not so many lanes
+ *	 V_FLIP(v, bits)                     -v in each lane l where bit l of bits, an unsigned, is 1; else v
  *	 V_SHIFT_TO_EXPONENT(v)              bits of v, shifted left by 52
  *	 V_HOLD(v)                           keeps v in a register, so that v is not loaded again at every use
  *	 V_BLOCK                             rows and columns that V_TRANSPOSE() moves
@@ -63,6 +66,11 @@
 #undef V_IF_NEGATIVE
 #undef V_FILL_N
 #undef V_COUNT_ABOVE
+#undef V_BITS_ABOVE
+#undef V_SWAP1
+#undef V_SWAP2
+#undef V_SWAP4
+#undef V_FLIP
 #undef V_SHIFT_TO_EXPONENT
 #undef V_HOLD
 #undef V_BLOCK
@@ -111,6 +119,13 @@
 #define V_IF_NEGATIVE(m, a, b) _mm512_mask_blend_pd(_mm512_cmp_pd_mask(m, _mm512_setzero_pd(), _CMP_LT_OQ), b, a)
 #define V_FILL_N(v, n, fill) _mm512_mask_blend_pd(MASK_N(n), fill, v)
 #define V_COUNT_ABOVE(a, b) __builtin_popcount(_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ))
+#define V_BITS_ABOVE(a, b) ((unsigned) _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ))
+#define V_SWAP1(v) _mm512_permute_pd(v, 0x55)
+#define V_SWAP2(v) _mm512_permutex_pd(v, 0x4E)
+#define V_SWAP4(v) _mm512_shuffle_f64x2(v, v, 0x4E)
+#define V_FLIP(v, bits) \
+	_mm512_castsi512_pd(_mm512_mask_xor_epi64(_mm512_castpd_si512(v), (__mmask8) (bits), _mm512_castpd_si512(v), \
+											  U_SET1(INT64_MIN)))
 #define V_SHIFT_TO_EXPONENT(v) _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(v), 52))
 #define V_HOLD(v) __asm__("" : "+v" (v))
 #define V_BLOCK 4
@@ -157,6 +172,13 @@
 #define V_IF_NEGATIVE(m, a, b) _mm256_blendv_pd(b, a, m)
 #define V_FILL_N(v, n, fill) _mm256_blendv_pd(fill, v, _mm256_castsi256_pd(MASK_N(n)))
 #define V_COUNT_ABOVE(a, b) __builtin_popcount((unsigned) _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_GT_OQ)))
+#define V_BITS_ABOVE(a, b) ((unsigned) _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_GT_OQ)))
+#define V_SWAP1(v) _mm256_permute_pd(v, 0x5)
+#define V_SWAP2(v) _mm256_permute2f128_pd(v, v, 0x1)
+#define V_SWAP4(v) (v)
+#define V_FLIP(v, bits) \
+	_mm256_xor_pd(v, _mm256_and_pd(_mm256_set1_pd(-0.0), _mm256_castsi256_pd(\
+		_mm256_sllv_epi64(_mm256_set1_epi64x((long long) (bits)), _mm256_set_epi64x(60, 61, 62, 63)))))
 #define V_SHIFT_TO_EXPONENT(v) _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(v), 52))
 #define V_HOLD(v) __asm__("" : "+x" (v))
 #define V_BLOCK 4
@@ -202,6 +224,13 @@
 #define V_IF_NEGATIVE(m, a, b) vbslq_f64(vcltzq_f64(m), a, b)
 #define V_FILL_N(v, n, fill) ((n) > 1 ? (v) : vcombine_f64(vget_low_f64(v), vget_high_f64(fill)))
 #define V_COUNT_ABOVE(a, b) ((int) vaddvq_u64(vshrq_n_u64(vcgtq_f64(a, b), 63)))
+#define V_BITS_ABOVE(a, b) ((unsigned) vaddvq_u64(vandq_u64(vcgtq_f64(a, b), (uint64x2_t) {1, 2})))
+#define V_SWAP1(v) vextq_f64(v, v, 1)
+#define V_SWAP2(v) (v)
+#define V_SWAP4(v) (v)
+#define V_FLIP(v, bits) \
+	vreinterpretq_f64_u64(veorq_u64(vreinterpretq_u64_f64(v), vandq_u64(vdupq_n_u64(UINT64_C(1) << 63), \
+		vshlq_u64(vdupq_n_u64(bits), (int64x2_t) {63, 62}))))
 #define V_SHIFT_TO_EXPONENT(v) vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(v), 52))
 #define V_HOLD(v) __asm__("" : "+w" (v))
 #define V_BLOCK 2
@@ -250,6 +279,11 @@
 #define V_IF_NEGATIVE(m, a, b) ((m) < 0.0 ? (a) : (b))
 #define V_FILL_N(v, n, fill) (v)
 #define V_COUNT_ABOVE(a, b) ((a) > (b) ? 1 : 0)
+#define V_BITS_ABOVE(a, b) ((a) > (b) ? 1U : 0U)
+#define V_SWAP1(v) (v)
+#define V_SWAP2(v) (v)
+#define V_SWAP4(v) (v)
+#define V_FLIP(v, bits) gr_flip(v, bits)
 #define V_SHIFT_TO_EXPONENT(v) gr_shift_to_exponent(v)
 #define V_HOLD(v) ((void) 0)
 #define V_BLOCK 1

@@ -38,6 +38,7 @@ typedef struct GrRotation
 	int64_t		dim;
 	uint64_t	seed;
 	int64_t		k;				/* number of coordinates */
+	int			max_lanes;		/* most lanes of a vector operation; 0: as many as the processor has */
 } GrRotation;
 
 /*
