@@ -200,9 +200,11 @@ VACUUM (ANALYZE, FREEZE) gpureg_bench_cliffs_groups;
 SELECT pg_temp.warm('{gpureg_bench_cliffs_groups}') \g /dev/null
 INSERT INTO cases (bench, query, settings, yardstick, at_most) VALUES
     ('averages of 8 columns, 200,000 groups', 'SELECT count(*) FROM (SELECT avg(x1), avg(x2), avg(x3), avg(x4),
-      avg(x5), avg(x6), avg(x7), avg(y) FROM gpureg_bench_cliffs_groups GROUP BY grp OFFSET 0) t', :'alone', NULL, NULL),
+      avg(x5), avg(x6), avg(x7), avg(y) FROM gpureg_bench_cliffs_groups GROUP BY grp OFFSET 0) t', :'alone', NULL,
+     NULL),
     ('gpu_ols_agg, 200,000 groups', 'SELECT count(m) FROM (SELECT gpu_ols_agg(y, x1, x2, x3, x4, x5, x6, x7) AS m
-      FROM gpureg_bench_cliffs_groups GROUP BY grp OFFSET 0) t', :'alone', 'averages of 8 columns, 200,000 groups', 0.8);
+      FROM gpureg_bench_cliffs_groups GROUP BY grp OFFSET 0) t', :'alone', 'averages of 8 columns, 200,000 groups',
+     0.8);
 SELECT pg_temp.run_cases(3) \g /dev/null
 SELECT pg_temp.lines('cliffs', :fewer, 7);
 DROP TABLE gpureg_bench_cliffs, gpureg_bench_cliffs_few, gpureg_bench_cliffs_groups;
@@ -221,7 +223,8 @@ ANALYZE gpureg_bench_cliffs_vectors;
 INSERT INTO cases (bench, query, settings, yardstick, at_most) VALUES
     ('reading embeddings of 768 numbers', 'SELECT sum(v[768]) FROM gpureg_bench_cliffs_embeddings', '{}', NULL, NULL),
     ('gpu_predict of embeddings', 'SELECT sum(gpu_predict(m, v))
-      FROM gpureg_bench_cliffs_embeddings, gpureg_bench_cliffs_vectors', '{}', 'reading embeddings of 768 numbers', 1.5),
+      FROM gpureg_bench_cliffs_embeddings, gpureg_bench_cliffs_vectors', '{}', 'reading embeddings of 768 numbers',
+     1.5),
     ('reading embeddings, one process', 'SELECT sum(v[768]) FROM gpureg_bench_cliffs_embeddings
       WHERE id <= 60000', :'alone', NULL, NULL),
     ('gpu_project_bits, one process', 'SELECT count(gpu_project_bits(v, 768)) FROM gpureg_bench_cliffs_embeddings
