@@ -21,6 +21,7 @@
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/report.h"
+#include "run/result.h"
 #include "sql/glm/margin_rows.h"
 #include "sql/model/combination.h"
 #include "sql/model/fit_arguments.h"
@@ -181,13 +182,6 @@ standard_error(const GrModel *model, const GrMarginEffect *effect, GrDD *gradien
 	return gr_combination_is_precise(&c, 0) ? c.error : NAN;
 }
 
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
-
 static bool
 has_finite_coefficients(const GrModel *model)
 {
@@ -261,12 +255,12 @@ put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margin
 			raise_range(name, true);
 		error = isinf(error) ? NAN : error;
 		values[0] = CStringGetTextDatum(name);
-		set_float(&values[1], &nulls[1], estimate);
-		set_float(&values[2], &nulls[2], error);
-		set_float(&values[3], &nulls[3], estimate / error);
-		set_float(&values[4], &nulls[4], gr_t_two_sided(estimate / error, inference.df));
-		set_float(&values[5], &nulls[5], estimate - inference.quantile * error);
-		set_float(&values[6], &nulls[6], estimate + inference.quantile * error);
+		gr_set_float(&values[1], &nulls[1], estimate);
+		gr_set_float(&values[2], &nulls[2], error);
+		gr_set_float(&values[3], &nulls[3], estimate / error);
+		gr_set_float(&values[4], &nulls[4], gr_t_two_sided(estimate / error, inference.df));
+		gr_set_float(&values[5], &nulls[5], estimate - inference.quantile * error);
+		gr_set_float(&values[6], &nulls[6], estimate + inference.quantile * error);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		CHECK_FOR_INTERRUPTS();
 	}

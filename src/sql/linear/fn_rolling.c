@@ -30,6 +30,7 @@
 #include "run/grams.h"
 #include "run/raise.h"
 #include "run/report.h"
+#include "run/result.h"
 #include "sql/model/model.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_rolling);
@@ -168,13 +169,6 @@ put_window(Rolling *r, Datum *values, bool *nulls)
 	tuplestore_putvalues(r->rsinfo->setResult, r->rsinfo->setDesc, values, nulls);
 }
 
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
-
 /* Solves the window's sums and adds its row to the result. */
 static void
 finish_window(Rolling *r)
@@ -197,8 +191,8 @@ finish_window(Rolling *r)
 	values[3] = floats_datum(fit->coef, fit->nterms);
 	values[4] = floats_datum(w->std_error, fit->nterms);
 	nulls[3] = nulls[4] = false;
-	set_float(&values[5], &nulls[5], sqrt(gr_model_mean_square(fit->rss, (double) fit->df_residual)));
-	set_float(&values[6], &nulls[6], fit->tss > 0 ? 1 - fit->rss / fit->tss : NAN);
+	gr_set_float(&values[5], &nulls[5], sqrt(gr_model_mean_square(fit->rss, (double) fit->df_residual)));
+	gr_set_float(&values[6], &nulls[6], fit->tss > 0 ? 1 - fit->rss / fit->tss : NAN);
 	put_window(r, values, nulls);
 }
 

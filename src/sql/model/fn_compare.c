@@ -24,6 +24,7 @@
 #include "run/clock.h"
 #include "run/grams.h"
 #include "run/raise.h"
+#include "run/result.h"
 #include "sql/model/combination.h"
 #include "sql/model/model.h"
 #include "sql/model/wald.h"
@@ -45,14 +46,6 @@ PG_FUNCTION_INFO_V1(gr_vif_stats);
  * aliased feature. Less than that is rounding.
  */
 #define COLLINEAR_SHARE 1e-8
-
-/* Stores x, as NULL if it is NaN. */
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
 
 /*
  * gpu_anova
@@ -145,7 +138,7 @@ put_model(ReturnSetInfo *rsinfo, int number, const GrModel *model, const GrModel
 
 	values[0] = Int32GetDatum(number);
 	values[1] = Int64GetDatum(model->df_residual);
-	set_float(&values[2], &nulls[2], model->deviance);
+	gr_set_float(&values[2], &nulls[2], model->deviance);
 	if (smaller != NULL)
 	{
 		bool		estimated = gr_family_has_dispersion(model->distribution.family, model->quasi);
@@ -155,10 +148,11 @@ put_model(ReturnSetInfo *rsinfo, int number, const GrModel *model, const GrModel
 
 		values[3] = Int64GetDatum(df);
 		nulls[3] = nulls[7] = false;
-		set_float(&values[4], &nulls[4], drop);
-		set_float(&values[5], &nulls[5], statistic);
-		set_float(&values[6], &nulls[6], estimated ? gr_f_upper(statistic, (double) df, (double) model->df_residual) :
-				  gr_chisq_probability(statistic, (double) df, false));
+		gr_set_float(&values[4], &nulls[4], drop);
+		gr_set_float(&values[5], &nulls[5], statistic);
+		gr_set_float(&values[6], &nulls[6],
+					 estimated ? gr_f_upper(statistic, (double) df, (double) model->df_residual) :
+					 gr_chisq_probability(statistic, (double) df, false));
 		values[7] = CStringGetTextDatum(estimated ? BY_F : BY_CHISQ);
 	}
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -341,11 +335,11 @@ gr_wald(PG_FUNCTION_ARGS)
 	if (has_df)
 		statistic /= n;
 	InitMaterializedSRF(fcinfo, 0);
-	set_float(&values[0], &nulls[0], statistic);
+	gr_set_float(&values[0], &nulls[0], statistic);
 	values[1] = Int32GetDatum(n);
-	set_float(&values[2], &nulls[2], has_df ? df : NAN);
-	set_float(&values[3], &nulls[3], has_df ? gr_f_upper(statistic, n, df) :
-			  gr_chisq_probability(statistic, n, false));
+	gr_set_float(&values[2], &nulls[2], has_df ? df : NAN);
+	gr_set_float(&values[3], &nulls[3], has_df ? gr_f_upper(statistic, n, df) :
+				 gr_chisq_probability(statistic, n, false));
 	values[4] = CStringGetTextDatum(has_df ? BY_F : BY_CHISQ);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
@@ -364,7 +358,7 @@ put_vif(ReturnSetInfo *rsinfo, const char *term, double vif)
 
 	values[0] = CStringGetTextDatum(term);
 	/* only rounding makes it less than 1 */
-	set_float(&values[1], &nulls[1], vif < 1 ? 1 : vif);
+	gr_set_float(&values[1], &nulls[1], vif < 1 ? 1 : vif);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	CHECK_FOR_INTERRUPTS();
 }

@@ -12,6 +12,7 @@
 
 #include "compute/dist/family.h"
 #include "compute/dist/inference.h"
+#include "run/result.h"
 #include "sql/model/model.h"
 #include "sql/model/model_summary.h"
 
@@ -21,14 +22,6 @@ PG_FUNCTION_INFO_V1(gr_glance);
 /* Number of columns of gpu_tidy in release 0.1.0, and now */
 #define TIDY_COLUMNS_OLD 7
 #define TIDY_COLUMNS 8
-
-/* Stores x, as NULL if it is NaN. */
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
 
 /*
  * True if the data determine to which infinity the separated term k diverges. If they do not, its variance is infinite.
@@ -62,13 +55,13 @@ fill_row(const GrModel *model, int k, double df, double quantile, bool exponenti
 	if (is_separated)
 		estimate = has_sign(model, k) ? model->separated[k] * INFINITY : NAN;
 	values[0] = CStringGetTextDatum(model->terms[k]);
-	set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
-	set_float(&values[2], &nulls[2], std_error);
-	set_float(&values[3], &nulls[3], statistic);
-	set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, df));
-	set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
-	set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
-	set_float(&values[7], &nulls[7], isnan(std_error) ? NAN : df);
+	gr_set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
+	gr_set_float(&values[2], &nulls[2], std_error);
+	gr_set_float(&values[3], &nulls[3], statistic);
+	gr_set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, df));
+	gr_set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
+	gr_set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
+	gr_set_float(&values[7], &nulls[7], isnan(std_error) ? NAN : df);
 }
 
 /*
@@ -130,22 +123,22 @@ gr_glance(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum(model.nskipped);
 	values[2] = Int32GetDatum(model.rank);
 	values[3] = Int64GetDatum(model.df_residual);
-	set_float(&values[4], &nulls[4], s.r_squared);
-	set_float(&values[5], &nulls[5], s.adj_r_squared);
-	set_float(&values[6], &nulls[6], s.sigma);
-	set_float(&values[7], &nulls[7], s.f_statistic);
-	set_float(&values[8], &nulls[8], s.f_p_value);
-	set_float(&values[9], &nulls[9], model.deviance);
-	set_float(&values[10], &nulls[10], model.null_deviance);
-	set_float(&values[11], &nulls[11], model.log_lik);
-	set_float(&values[12], &nulls[12], s.aic);
-	set_float(&values[13], &nulls[13], s.bic);
+	gr_set_float(&values[4], &nulls[4], s.r_squared);
+	gr_set_float(&values[5], &nulls[5], s.adj_r_squared);
+	gr_set_float(&values[6], &nulls[6], s.sigma);
+	gr_set_float(&values[7], &nulls[7], s.f_statistic);
+	gr_set_float(&values[8], &nulls[8], s.f_p_value);
+	gr_set_float(&values[9], &nulls[9], model.deviance);
+	gr_set_float(&values[10], &nulls[10], model.null_deviance);
+	gr_set_float(&values[11], &nulls[11], model.log_lik);
+	gr_set_float(&values[12], &nulls[12], s.aic);
+	gr_set_float(&values[13], &nulls[13], s.bic);
 	values[14] = Int32GetDatum(model.iterations);
 	values[15] = BoolGetDatum(model.converged);
-	set_float(&values[16], &nulls[16], s.pseudo_r_squared);
+	gr_set_float(&values[16], &nulls[16], s.pseudo_r_squared);
 	values[17] = CStringGetTextDatum(gr_family_name(model.distribution.family, model.quasi));
 	values[18] = CStringGetTextDatum(gr_link_name(model.distribution.link));
-	set_float(&values[19], &nulls[19], gr_model_dispersion(&model));
+	gr_set_float(&values[19], &nulls[19], gr_model_dispersion(&model));
 	nulls[20] = model.vcov_type == NULL;
 	if (model.vcov_type != NULL)
 		values[20] = CStringGetTextDatum(model.vcov_type);

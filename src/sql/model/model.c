@@ -27,6 +27,7 @@
 #include "run/device.h"
 #include "run/grams.h"
 #include "run/raise.h"
+#include "run/result.h"
 #include "sql/model/method.h"
 #include "sql/model/model.h"
 
@@ -126,14 +127,6 @@ gr_model_coefficients(const GrModel *model)
 	return float_array_nan_null(model->coef, model->nterms, 0);
 }
 
-/* Stores x, as NULL if it is NaN. */
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
-
 Datum
 gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 {
@@ -198,19 +191,19 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	values[F_N_SKIPPED] = Int64GetDatum(model->nskipped);
 	values[F_RANK] = Int32GetDatum(model->rank);
 	values[F_DF_RESIDUAL] = Int64GetDatum(model->df_residual);
-	set_float(&values[F_DEVIANCE], &nulls[F_DEVIANCE], model->deviance);
-	set_float(&values[F_NULL_DEVIANCE], &nulls[F_NULL_DEVIANCE], model->null_deviance);
+	gr_set_float(&values[F_DEVIANCE], &nulls[F_DEVIANCE], model->deviance);
+	gr_set_float(&values[F_NULL_DEVIANCE], &nulls[F_NULL_DEVIANCE], model->null_deviance);
 	values[F_ITERATIONS] = Int32GetDatum(model->iterations);
 	values[F_CONVERGED] = BoolGetDatum(model->converged);
 	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
 	values[F_DEVICE] = CStringGetTextDatum(model->device);
-	set_float(&values[F_LOG_LIK], &nulls[F_LOG_LIK], model->log_lik);
+	gr_set_float(&values[F_LOG_LIK], &nulls[F_LOG_LIK], model->log_lik);
 	values[F_FAMILY] = CStringGetTextDatum(gr_family_name(model->distribution.family, model->quasi));
 	values[F_LINK] = CStringGetTextDatum(gr_link_name(model->distribution.link));
 	/* INFINITY, not NULL: no field of a common model is NULL, so "model IS NOT NULL" is true */
 	values[F_THETA] = Float8GetDatum(gr_family(model->distribution.family)->has_theta ? model->distribution.theta :
 									 INFINITY);
-	set_float(&values[F_DISPERSION], &nulls[F_DISPERSION], model->dispersion);
+	gr_set_float(&values[F_DISPERSION], &nulls[F_DISPERSION], model->dispersion);
 	values[F_VCOV_TYPE] = CStringGetTextDatum(model->vcov_type == NULL ? "iid" : model->vcov_type);
 	nulls[F_VCOV_TYPE] = model->vcov == NULL;
 	values[F_DF_INFERENCE] = Float8GetDatum(model->df_inference);

@@ -27,6 +27,7 @@
 #include "run/clock.h"
 #include "run/job.h"
 #include "run/raise.h"
+#include "run/result.h"
 #include "sql/resample/boot_begin.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_boot);
@@ -370,13 +371,6 @@ run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
  * Results
  */
 
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
-
 static int
 compare_floats(const void *a, const void *b, void *arg)
 {
@@ -439,11 +433,11 @@ put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribu
 		gr_boot_summarise(&summary, boot.coef + (Size) k * boot.reps, n, estimate, kind, conf_level,
 						  boot.acceleration == NULL ? NAN : boot.acceleration[k]);
 		nextreme += summary.extreme ? 1 : 0;
-		set_float(&values[1], &nulls[1], estimate);
-		set_float(&values[2], &nulls[2], summary.std_error);
-		set_float(&values[3], &nulls[3], summary.bias);
-		set_float(&values[4], &nulls[4], summary.low);
-		set_float(&values[5], &nulls[5], summary.high);
+		gr_set_float(&values[1], &nulls[1], estimate);
+		gr_set_float(&values[2], &nulls[2], summary.std_error);
+		gr_set_float(&values[3], &nulls[3], summary.bias);
+		gr_set_float(&values[4], &nulls[4], summary.low);
+		gr_set_float(&values[5], &nulls[5], summary.high);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -471,7 +465,7 @@ put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distrib
 			Datum		values[3] = {Int32GetDatum(r + 1), terms[k]};
 			bool		nulls[3] = {false};
 
-			set_float(&values[2], &nulls[2], boot.coef[(Size) k * boot.reps + r]);
+			gr_set_float(&values[2], &nulls[2], boot.coef[(Size) k * boot.reps + r]);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 			CHECK_FOR_INTERRUPTS();
 		}

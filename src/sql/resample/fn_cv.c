@@ -18,6 +18,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/report.h"
+#include "run/result.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/model/fit_arguments.h"
 #include "sql/resample/cv_linear.h"
@@ -140,13 +141,6 @@ pool(GrCv *cv, double *error_of_error, double *error_of_misclassified)
 	*error_of_misclassified = sqrt(wrong_away / total / (cv->n - 1));
 }
 
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
-}
-
 static Datum
 term_names(const GrCv *cv)
 {
@@ -179,13 +173,13 @@ put_fold(ReturnSetInfo *rsinfo, const GrCv *cv, const GrCvFold *fold, Datum term
 		values[at++] = Int32GetDatum(fold->iterations);
 		values[at++] = BoolGetDatum(fold->converged);
 	}
-	set_float(&values[at], &nulls[at], fold->error);
+	gr_set_float(&values[at], &nulls[at], fold->error);
 	at++;
-	set_float(&values[at], &nulls[at], error);
+	gr_set_float(&values[at], &nulls[at], error);
 	at++;
-	set_float(&values[at], &nulls[at], fold->misclassified);
+	gr_set_float(&values[at], &nulls[at], fold->misclassified);
 	at++;
-	set_float(&values[at], &nulls[at], wrong_error);
+	gr_set_float(&values[at], &nulls[at], wrong_error);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
