@@ -4,6 +4,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -353,6 +354,25 @@ gr_is_repeatable(const GrQuery *query)
 	return !contain_volatile_functions(tree) && !depends_on_chance(tree, NULL);
 }
 
+/* True if node has a range table entry of a foreign table. */
+static bool
+has_foreign_table(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->relkind == RELKIND_FOREIGN_TABLE;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_foreign_table, context, QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, has_foreign_table, context);
+}
+
+bool
+gr_reads_foreign_table(const GrQuery *query)
+{
+	return has_foreign_table((Node *) query->tree, NULL);
+}
+
 /*
  * Plans
  */
@@ -425,6 +445,8 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 	plan->columns = ExecCleanTypeFromTL(tree->targetList);
 	plan->stmt = pg_plan_query(tree, query->text, cursor_options, NULL);
 	plan->scanned = is_scan_aggregate(plan->stmt->planTree);
+	plan->shipped = IsA(plan->stmt->planTree, ForeignScan) &&
+		((const ForeignScan *) plan->stmt->planTree)->scan.scanrelid == 0;
 	plan->remote = has_custom_scan(plan->stmt->planTree) || have_custom_scan(plan->stmt->subplans);
 	return plan;
 }

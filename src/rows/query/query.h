@@ -50,6 +50,7 @@ typedef struct GrPlan
 	TupleDesc	columns;		/* columns of its rows */
 	bool		remote;			/* gr_is_remote() */
 	bool		scanned;		/* gr_is_scanned() */
+	bool		shipped;		/* gr_is_shipped() */
 	bool		by_spi;			/* SPI runs the text's query; the receiver computes the layers */
 	List	   *layers;			/* by_spi: target lists over the text's query, innermost first */
 	int			cursor_options;
@@ -105,6 +106,9 @@ extern GrQuery *gr_analyse_query(const char *text);
 /* True if the query returns the same rows when it is run again under the same snapshot. */
 extern bool gr_is_repeatable(const GrQuery *query);
 
+/* True if the query reads a foreign table, at any depth. */
+extern bool gr_reads_foreign_table(const GrQuery *query);
+
 /* True if SPI reads the query's rows. Aggregates over the query still run as trees of the extension's own. */
 static inline bool
 gr_is_read_by_spi(const GrQuery *query)
@@ -128,6 +132,13 @@ static inline bool
 gr_is_remote(const GrPlan *plan)
 {
 	return plan->remote;
+}
+
+/* True if a foreign server computes the whole plan of an aggregate, as postgres_fdw lets it. */
+static inline bool
+gr_is_shipped(const GrPlan *plan)
+{
+	return plan->shipped;
 }
 
 /* Returns the number of rows that the planner expects. */

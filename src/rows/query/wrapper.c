@@ -143,7 +143,7 @@ gr_wrapper_parameter(int id, Oid type)
 Expr *
 gr_wrapper_constant(Datum value, Oid type)
 {
-	return (Expr *) makeConst(type, -1, get_typcollation(type), -1, value, false, false);
+	return (Expr *) makeConst(type, -1, InvalidOid, -1, value, false, false);
 }
 
 Expr *

@@ -416,7 +416,8 @@ gr_ingest_plan(GrIngest *ingest)
 
 /*
  * Plans the aggregate of the sums as the first plan. Returns false if the aggregate is not used or its plan does not
- * tell the number of rows. With a planner hook, tables may be remote, which only the plan of the query itself shows.
+ * tell the number of rows. With a planner hook, tables may be remote, which only the plan of the query itself shows. For
+ * a foreign table, another plan is tried first (plan_shipped_sums()).
  */
 static bool
 plan_sums_first(GrIngest *ingest)
@@ -426,7 +427,8 @@ plan_sums_first(GrIngest *ingest)
 	double		nrows;
 
 	if (planner_hook != NULL || gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
-		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || ingest->columns->nfeatures < 0)
+		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || ingest->columns->nfeatures < 0 ||
+		gr_reads_foreign_table(ingest->query))
 		return false;
 	types[0] = ingest->sums_type = gr_own_type(ingest->function, "gpu_ols_stats");
 	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &ingest->nworkers);
@@ -707,6 +709,17 @@ write_features(const GrIngest *ingest, const GrWrapper *wrapper)
 						   write_arguments(ingest, wrapper, args));
 }
 
+/* Plans the wrapper without JIT, which costs more than it saves. Ends the wrapper. */
+static GrPlan *
+plan_without_jit(GrWrapper *wrapper)
+{
+	int			nest_level = gr_turn_jit_off();
+	GrPlan	   *plan = gr_plan_wrapper(wrapper);
+
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
 GrPlan *
 gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result)
 {
@@ -714,9 +727,7 @@ gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState 
 	int			nleft_out = request == NULL ? 1 : 0;
 	List	   *args = NIL;
 	GrWrapper	wrapper;
-	GrPlan	   *plan;
 	Oid			function;
-	int			nest_level;
 
 	Assert(ingest->arguments->n <= GR_TYPED_COLUMNS_MAX);
 	gr_wrap_query(&wrapper, ingest->query);
@@ -726,10 +737,43 @@ gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState 
 	args = lappend(args, write_features(ingest, &wrapper));
 	function = gr_own_function(ingest->function, aggregate, 3 - nleft_out, types + nleft_out, result);
 	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, function, args));
-	nest_level = gr_turn_jit_off();
-	plan = gr_plan_wrapper(&wrapper);
-	AtEOXact_GUC(true, nest_level);
-	return plan;
+	return plan_without_jit(&wrapper);
+}
+
+bool
+gr_are_plain_numbers(const GrColumns *columns)
+{
+	if (columns->weight || columns->offset)
+		return false;
+	for (int k = 0; k < columns->n; k++)
+	{
+		Oid			type = columns->column[k].type;
+
+		if (type != FLOAT8OID && type != FLOAT4OID && type != INT4OID && type != INT2OID && type != BOOLOID)
+			return false;
+	}
+	return true;
+}
+
+GrPlan *
+gr_plan_plain_sums(const GrIngest *ingest, Oid result)
+{
+	const Oid	types[2] = {FLOAT8OID, FLOAT8ARRAYOID};
+	List	   *features = NIL;
+	GrWrapper	wrapper;
+	Expr	   *response;
+	Expr	   *call;
+	Oid			function;
+
+	gr_wrap_query(&wrapper, ingest->query);
+	response = packed_number(&wrapper, &ingest->columns->column[0], FLOAT8OID);
+	for (int k = 1; k < ingest->columns->n; k++)
+		features = lappend(features, packed_number(&wrapper, &ingest->columns->column[k], FLOAT8OID));
+	function = gr_own_function(ingest->function, "gpu_ols_stats_agg", 2, types, result);
+	call = gr_wrapper_aggregate(&wrapper, function, list_make2(response, gr_wrapper_array(features, FLOAT8OID)));
+	((Aggref *) call)->aggvariadic = true;
+	gr_wrapper_select(&wrapper, call);
+	return plan_without_jit(&wrapper);
 }
 
 void

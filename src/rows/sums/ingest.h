@@ -38,6 +38,8 @@ typedef struct GrIngest
 	GrPlan	   *ring_plan;		/* NULL until gr_plan_ring() */
 	int			nworkers;		/* parallel workers of sums_plan or ring_plan */
 	bool		remote;			/* gr_is_remote(plan); then nrows_estimate is 0 */
+	bool		shipped;		/* a foreign server makes the sums */
+	GrPlan	   *counting_plan;	/* shipped: sums that also tell the rows skipped if no row is complete */
 	bool		repeatable;		/* the query returns the same rows again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
 	/*
@@ -153,6 +155,15 @@ extern Oid	gr_cluster_type(const GrIngest *ingest, int k);
  * because they must be part of the shipped text. ingest->arguments: at most GR_TYPED_COLUMNS_MAX
  */
 extern GrPlan *gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result);
+
+/* True if every column is a number that float8 holds exactly, and no column is a weight or an offset. */
+extern bool gr_are_plain_numbers(const GrColumns *columns);
+
+/*
+ * Plans SELECT gpu_ols_stats_agg(response, VARIADIC ARRAY[features]) FROM (query) for a query of plain numbers that a
+ * foreign server computes, where the custom scan can take it. result: type of the state
+ */
+extern GrPlan *gr_plan_plain_sums(const GrIngest *ingest, Oid result);
 
 /* Sets ingest->nfeatures and names from the columns, whose widths must be known. */
 extern void gr_name_ingested(GrIngest *ingest);

@@ -80,6 +80,7 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 /* Reasons for the CPU, in a run over a remote query */
 #define PULLED_REASON "gpureg.device is auto, and the number of rows of a custom scan is unknown"
 #define PUSHED_REASON "the sums were made where a custom scan has its rows"
+#define SHIPPED_REASON "the sums were made by the server of a foreign table"
 
 /*
  * True if a remote query's rows must come to this process: the device or SPI is insisted on, features are made by a
@@ -128,6 +129,28 @@ plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 }
 
 /*
+ * Plans the sums of a query over foreign tables. Returns NULL unless their server makes all of the sums, as postgres_fdw
+ * lets it if the server's option "extensions" lists gpureg and the conditions of the query can be sent.
+ */
+static GrPlan *
+plan_shipped_sums(GrIngest *ingest, GrPlace *place)
+{
+	GrPlan	   *plan;
+
+	if (!gr_reads_foreign_table(ingest->query))
+		return NULL;
+	plan = plan_remote_sums(ingest, place);
+	if (plan == NULL || !gr_is_shipped(plan))
+		return NULL;
+	ingest->shipped = true;
+	ingest->counting_plan = plan;
+	if (gr_are_plain_numbers(ingest->columns))
+		plan = gr_plan_plain_sums(ingest, gr_own_type(ingest->function, "gpu_ols_stats"));
+	gr_place_on_cpu(place, SHIPPED_REASON);
+	return plan;
+}
+
+/*
  * Returns the plan of gpu_ols_pass over the query, if parallel workers on the CPU or a scan are to run it. Then *place
  * is the CPU, and the reason. Else returns NULL.
  */
@@ -136,12 +159,15 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 {
 	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
 	GrError		err = {0};
-	GrPlan	   *plan = ingest->sums_plan;
+	GrPlan	   *plan;
 	int			nworkers = ingest->nworkers;
 	double		work;
 
 	if (ingest->remote)
 		return plan_remote_sums(ingest, place);
+	if ((plan = plan_shipped_sums(ingest, place)) != NULL)
+		return plan;
+	plan = ingest->sums_plan;
 	/* Planning would be in vain without workers or a scan. */
 	if (gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
 		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !gr_ingest_tells_widths(ingest))
@@ -167,7 +193,7 @@ describe_places(void *arg)
 {
 	(void) arg;
 	if (geterrcode() == ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE)
-		errcontext("sums over a custom scan, where the response is called y, and the features x1, x2, ... in their "
+		errcontext("sums made where the rows are, where the response is called y, and the features x1, x2, ... in their "
 				   "order");
 }
 
@@ -183,7 +209,7 @@ run_for_sums(const GrPlan *plan, const GrIngest *ingest, bool *isnull)
 	ErrorContextCallback context = {.callback = describe_places,.previous = error_context_stack};
 	Datum		result;
 
-	if (!ingest->remote)
+	if (!ingest->remote && !ingest->shipped)
 		return gr_run_for_value(plan, gr_make_params(3, values, types), isnull);
 	error_context_stack = &context;
 	result = gr_run_for_value(plan, NULL, isnull);
@@ -199,6 +225,9 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 	bool		isnull;
 	Datum		result = run_for_sums(plan, ingest, &isnull);
 
+	/* gpu_ols_stats_agg does not tell how many rows it has skipped if it has taken none. */
+	if (isnull && ingest->counting_plan != NULL)
+		result = run_for_sums(ingest->counting_plan, ingest, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
 	state = (GrState *) PG_DETOAST_DATUM(result);
