@@ -72,7 +72,8 @@ goes_on(Rotating *r, int64_t nadded)
 }
 
 /*
- * Applies `times` stages from h on, 1 to 3, to the n elements at x, a multiple of h << times. Returns false if canceled.
+ * Applies `times` stages (1 to 3) from h on to the n elements at x, a multiple of h << times. Returns false if
+ * canceled.
  */
 static bool
 apply_some(Rotating *r, double *x, int64_t h, int times, int64_t n)

@@ -1,7 +1,7 @@
 /*
- * rotation_cpu.h: the vector kernels of rotation.c, a template of simd.h. The stages of Hadamard's matrix are applied to
- * eight vectors at a time, in registers. Each element's additions are those of rotation.h in the same order, so that all
- * targets give the same bits.
+ * rotation_cpu.h: the vector kernels of rotation.c, a template of simd.h. The stages of Hadamard's matrix are applied
+ * to eight vectors at a time, in registers. Each element's additions are those of rotation.h in the same order, so that
+ * all targets give the same bits.
  */
 
 /*
