@@ -27,6 +27,7 @@ int			backend_allowed;
 const void *backend_detoasted;
 volatile sig_atomic_t InterruptPending;
 int			ParallelWorkerNumber = -1;
+int			work_mem = 4096;
 int			gr_projection_cache_size = 256;	/* kB */
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;

@@ -240,10 +240,10 @@ pfree(void *pointer)
 	fuzz_forget(pointer);
 }
 
-void *
-repalloc(void *pointer, Size size)
+/* Moves a piece; flags: as MemoryContextAllocExtended() has them. */
+static void *
+reallocate(void *pointer, Size size, int flags)
 {
-	MemoryContext old = CurrentMemoryContext;
 	MemoryContext context = NULL;
 	void	   *piece;
 
@@ -251,12 +251,22 @@ repalloc(void *pointer, Size size)
 		if (pieces[i].memory == pointer)
 			context = &contexts[pieces[i].context].head;
 	must(context != NULL);
-	MemoryContextSwitchTo(context);
-	piece = palloc(size);
+	piece = allocate(context, size, flags);
 	memcpy(piece, pointer, Min(size, __sanitizer_get_allocated_size(pointer)));
 	pfree(pointer);
-	MemoryContextSwitchTo(old);
 	return piece;
+}
+
+void *
+repalloc(void *pointer, Size size)
+{
+	return reallocate(pointer, size, 0);
+}
+
+void *
+repalloc_huge(void *pointer, Size size)
+{
+	return reallocate(pointer, size, MCXT_ALLOC_HUGE);
 }
 
 char *

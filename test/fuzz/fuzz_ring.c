@@ -26,6 +26,7 @@ FUNCTION(gr_request_deserial);
 FUNCTION(gr_request_serial);
 FUNCTION(gr_request_final);
 FUNCTION(gr_auc_deserialize);
+FUNCTION(gr_auc_combine);
 FUNCTION(gr_auc_serialize);
 FUNCTION(gr_auc_final);
 
@@ -261,15 +262,16 @@ use_ring(FuzzInput *in)
 typedef struct Functions
 {
 	PGFunction	deserial;
+	PGFunction	combine;		/* makes the state of the deserialized one; NULL: that one is a state already */
 	PGFunction	serial;
 	PGFunction	final;
 	bool		exact;			/* true if bytes are written exactly as they were read */
 } Functions;
 
 static const Functions states[] = {
-	{gr_levels_deserial, gr_levels_serial, gr_levels_final, false},
-	{gr_request_deserial, gr_request_serial, gr_request_final, true},
-	{gr_auc_deserialize, gr_auc_serialize, gr_auc_final, false}
+	{gr_levels_deserial, NULL, gr_levels_serial, gr_levels_final, false},
+	{gr_request_deserial, NULL, gr_request_serial, gr_request_final, true},
+	{gr_auc_deserialize, gr_auc_combine, gr_auc_serialize, gr_auc_final, false}
 };
 
 static Datum
@@ -282,6 +284,21 @@ call_with(PGFunction function, Datum value)
 	return backend_run(call, function);
 }
 
+/* Returns the state of serialized bytes. */
+static Datum
+state_of(const Functions *f, Datum bytes)
+{
+	Datum		state = call_with(f->deserial, bytes);
+	BackendCall *call;
+
+	if (f->combine == NULL)
+		return state;
+	call = backend_call(true);
+	backend_argument(call, INTERNALOID, 0, true);
+	backend_argument(call, INTERNALOID, state, false);
+	return backend_run(call, f->combine);
+}
+
 static void
 use_state(const Functions *f, FuzzInput *in)
 {
@@ -291,16 +308,16 @@ use_state(const Functions *f, FuzzInput *in)
 
 	if (catch_error())
 		return;
-	first = (const bytea *) DatumGetPointer(call_with(f->serial, call_with(f->deserial, bytes)));
+	first = (const bytea *) DatumGetPointer(call_with(f->serial, state_of(f, bytes)));
 	if (f->exact)
 		must(VARSIZE_ANY_EXHDR(first) == in->left && memcmp(VARDATA_ANY(first), in->at, in->left) == 0);
 	/* bytes that were written must be read, and written the same */
 	must(!catch_error());
-	second = (const bytea *) DatumGetPointer(call_with(f->serial, call_with(f->deserial, PointerGetDatum(first))));
+	second = (const bytea *) DatumGetPointer(call_with(f->serial, state_of(f, PointerGetDatum(first))));
 	must(VARSIZE_ANY_EXHDR(first) == VARSIZE_ANY_EXHDR(second) &&
 		 memcmp(VARDATA_ANY(first), VARDATA_ANY(second), VARSIZE_ANY_EXHDR(first)) == 0);
 	if (!catch_error())
-		(void) call_with(f->final, call_with(f->deserial, PointerGetDatum(first)));
+		(void) call_with(f->final, state_of(f, PointerGetDatum(first)));
 }
 
 int

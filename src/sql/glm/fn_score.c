@@ -7,15 +7,13 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "port.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 
 #include "compute/base/dd.h"
 #include "rows/state/aggregate.h"
 #include "run/args.h"
 #include "run/clock.h"
+#include "sql/glm/ranking_walk.h"
 
 PG_FUNCTION_INFO_V1(gr_auc_accum);
 PG_FUNCTION_INFO_V1(gr_auc_combine);
@@ -26,106 +24,9 @@ PG_FUNCTION_INFO_V1(gr_brier_accum);
 PG_FUNCTION_INFO_V1(gr_brier_combine);
 PG_FUNCTION_INFO_V1(gr_brier_final);
 
-/* Limit in bytes of gpu_auc's state per group. Documented in docs/reference/tests.md. */
-#define KEPT_NBYTES_MAX ((Size) 256 << 20)
-#define FIRST_CAPACITY 16
-
-/* Number of rows with one score, by label. */
-typedef struct Tally
-{
-	double		score;
-	uint32		nzeros;
-	uint32		nones;
-} Tally;
-
-/* State of gpu_auc, in the aggregate's memory. Its serialized form is the tallies, in this machine's byte order. */
-typedef struct Auc
-{
-	int64		n;				/* number of tallies */
-	int64		capacity;
-	Tally	   *tallies;		/* in any order; a score may have several tallies */
-} Auc;
-
 /*
  * gpu_auc: the area under the ROC curve, from the rank sum of Mann and Whitney
  */
-
-static int
-compare_scores(const void *a, const void *b, void *arg)
-{
-	double		x = ((const Tally *) a)->score;
-	double		y = ((const Tally *) b)->score;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Sorts the tallies by score and merges those of equal scores, unless their counts would overflow. */
-static void
-merge_tallies(Auc *auc)
-{
-	int64		n = 0;
-
-	qsort_interruptible(auc->tallies, auc->n, sizeof(Tally), compare_scores, NULL);
-	for (int64 k = 0; k < auc->n; k++)
-	{
-		const Tally next = auc->tallies[k];
-		Tally	   *last = n > 0 ? &auc->tallies[n - 1] : NULL;
-
-		if (last != NULL && last->score == next.score && next.nzeros <= PG_UINT32_MAX - last->nzeros &&
-			next.nones <= PG_UINT32_MAX - last->nones)
-		{
-			last->nzeros += next.nzeros;
-			last->nones += next.nones;
-		}
-		else
-			auc->tallies[n++] = next;
-		gr_poll_loop(k);
-	}
-	auc->n = n;
-}
-
-/*
- * Makes room for one more tally: merges, and doubles the capacity if more than half of it stays in use. Raises an ERROR
- * if the limit is reached.
- */
-static void
-make_room(Auc *auc)
-{
-	int64		capacity_max = KEPT_NBYTES_MAX / sizeof(Tally);
-
-	if (auc->n < auc->capacity)
-		return;
-	merge_tallies(auc);
-	if (auc->n > auc->capacity / 2 && auc->capacity < capacity_max)
-	{
-		auc->capacity = Min(2 * auc->capacity, capacity_max);
-		auc->tallies = repalloc(auc->tallies, auc->capacity * sizeof(Tally));
-	}
-	/* a nearly full state would be sorted again and again */
-	if (auc->n > auc->capacity - auc->capacity / 8)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("gpu_auc keeps at most %zu MB of scores", KEPT_NBYTES_MAX >> 20),
-				 errdetail("There are " INT64_FORMAT " different scores so far.", auc->n),
-				 errhint("Round the scores, or take a sample of the rows.")));
-}
-
-static void
-add_tally(Auc *auc, Tally tally)
-{
-	make_room(auc);
-	auc->tallies[auc->n++] = tally;
-}
-
-static Auc *
-create_auc(MemoryContext context, int64 capacity)
-{
-	Auc		   *auc = MemoryContextAllocZero(context, sizeof(Auc));
-
-	auc->capacity = Max(capacity, FIRST_CAPACITY);
-	auc->tallies = MemoryContextAlloc(context, auc->capacity * sizeof(Tally));
-	return auc;
-}
 
 /* Returns a label as a boolean. Raises an ERROR unless it is 0 or 1. */
 static bool
@@ -139,20 +40,32 @@ label_of(double label)
 	return label == 1;
 }
 
+/* Returns the state in argument k, or NULL. */
+static GrRanking *
+state_argument(FunctionCallInfo fcinfo, int k)
+{
+	GrRanking  *ranking = PG_ARGISNULL(k) ? NULL : (GrRanking *) PG_GETARG_POINTER(k);
+
+	if (ranking != NULL && ranking->tag != GR_RANKING_TAG)
+		elog(ERROR, "argument %d is not a state of gpu_auc", k + 1);
+	return ranking;
+}
+
 /* gpu_auc_accum(internal, score float8, label float8 or boolean): counts one row; skips it if either is NULL. */
 Datum
 gr_auc_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = gr_aggregate_context(fcinfo);
-	Auc		   *auc = PG_ARGISNULL(0) ? NULL : (Auc *) PG_GETARG_POINTER(0);
+	GrRanking  *ranking;
 	double		score;
 	bool		label;
 
+	(void) gr_aggregate_context(fcinfo);
+	ranking = state_argument(fcinfo, 0);
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 	{
-		if (auc == NULL)
+		if (ranking == NULL)
 			PG_RETURN_NULL();
-		PG_RETURN_POINTER(auc);
+		PG_RETURN_POINTER(ranking);
 	}
 	score = PG_GETARG_FLOAT8(1);
 	label = label_of(gr_number_argument(fcinfo, 2));
@@ -161,85 +74,80 @@ gr_auc_accum(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("score must not be NaN"),
 				 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
-	if (auc == NULL)
-		auc = create_auc(context, FIRST_CAPACITY);
-	add_tally(auc, (Tally) {score, label ? 0 : 1, label ? 1 : 0});
-	PG_RETURN_POINTER(auc);
+	if (ranking == NULL)
+		ranking = gr_ranking_create(fcinfo);
+	gr_ranking_add(fcinfo, ranking, score, label);
+	PG_RETURN_POINTER(ranking);
 }
 
-/* gpu_auc_combine(internal, internal) */
+/* gpu_auc_combine(internal, internal): adds a state that gpu_auc_deserialize() has just returned. */
 Datum
 gr_auc_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = gr_aggregate_context(fcinfo);
-	Auc		   *auc = PG_ARGISNULL(0) ? NULL : (Auc *) PG_GETARG_POINTER(0);
-	Auc		   *other = PG_ARGISNULL(1) ? NULL : (Auc *) PG_GETARG_POINTER(1);
+	GrRanking  *ranking;
+	GrRankingBytes *other;
 
-	if (auc == NULL && other == NULL)
+	(void) gr_aggregate_context(fcinfo);
+	ranking = state_argument(fcinfo, 0);
+	other = PG_ARGISNULL(1) ? NULL : (GrRankingBytes *) PG_GETARG_POINTER(1);
+	if (other != NULL && other->tag != GR_RANKING_BYTES_TAG)
+		elog(ERROR, "argument 2 is not a deserialized state of gpu_auc");
+	if (ranking == NULL && other == NULL)
 		PG_RETURN_NULL();
-	if (auc == NULL)
-		auc = create_auc(context, other->n);
-	for (int64 k = 0; other != NULL && k < other->n; k++)
-	{
-		add_tally(auc, other->tallies[k]);
-		gr_poll_loop(k);
-	}
-	PG_RETURN_POINTER(auc);
+	if (ranking == NULL)
+		ranking = gr_ranking_create(fcinfo);
+	if (other != NULL)
+		gr_ranking_combine(fcinfo, ranking, other);
+	PG_RETURN_POINTER(ranking);
 }
 
 /* gpu_auc_serialize(internal) */
 Datum
 gr_auc_serialize(PG_FUNCTION_ARGS)
 {
-	Auc		   *auc;
-	Size		nbytes;
-	bytea	   *result;
-
 	(void) gr_aggregate_context(fcinfo);
-	auc = (Auc *) PG_GETARG_POINTER(0);
-	merge_tallies(auc);
-	nbytes = auc->n * sizeof(Tally);
-	result = palloc(VARHDRSZ + nbytes);
-	SET_VARSIZE(result, VARHDRSZ + nbytes);
-	memcpy(VARDATA(result), auc->tallies, nbytes);
-	PG_RETURN_BYTEA_P(result);
+	PG_RETURN_BYTEA_P(gr_ranking_serialize(state_argument(fcinfo, 0)));
 }
 
-static void raise_malformed_auc(void) __attribute__((noreturn));
-
-static void
-raise_malformed_auc(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-			 errmsg("malformed state of gpu_auc")));
-}
-
-/* gpu_auc_deserialize(bytea, internal) */
+/* gpu_auc_deserialize(bytea, internal): the bytes, which gpu_auc_combine() reads. */
 Datum
 gr_auc_deserialize(PG_FUNCTION_ARGS)
 {
-	bytea	   *bytes;
-	Size		nbytes;
-	Auc		   *auc;
-
 	(void) gr_aggregate_context(fcinfo);
-	bytes = PG_GETARG_BYTEA_PP(0);
-	nbytes = VARSIZE_ANY_EXHDR(bytes);
-	if (nbytes % sizeof(Tally) != 0 || nbytes > KEPT_NBYTES_MAX)
-		raise_malformed_auc();
-	/* in the caller's memory, because a deserialized state is only read */
-	auc = create_auc(CurrentMemoryContext, nbytes / sizeof(Tally));
-	auc->n = nbytes / sizeof(Tally);
-	memcpy(auc->tallies, VARDATA_ANY(bytes), nbytes);
-	for (int64 k = 0; k < auc->n; k++)
+	PG_RETURN_POINTER(gr_ranking_deserialize(PG_GETARG_BYTEA_PP(0)));
+}
+
+/* A sum of products of counts: sum + rest, exact while it has at most 106 bits. */
+typedef struct PairSum
+{
+	GrDD		sum;
+	uint64		rest;
+} PairSum;
+
+/* Moves the rest to the sum. */
+static void
+carry(PairSum *pairs)
+{
+	const double low = (double) (pairs->rest & PG_UINT32_MAX);
+
+	pairs->sum = gr_dd_add(pairs->sum, gr_two_sum((double) (pairs->rest >> 32) * 0x1p32, low));
+	pairs->rest = 0;
+}
+
+/* Adds a product of counts. Most products and their sums fit into 64 bits. */
+static inline void
+add_product(PairSum *pairs, int64 a, int64 b)
+{
+	uint64		product;
+
+	if (pg_mul_u64_overflow(a, b, &product))
+		pairs->sum = gr_dd_add(pairs->sum, gr_two_prod((double) a, (double) b));
+	else
 	{
-		/* NaN is not equal to itself, so its tallies could not be merged */
-		if (isnan(auc->tallies[k].score))
-			raise_malformed_auc();
-		gr_poll_loop(k);
+		if (product > PG_UINT64_MAX - pairs->rest)
+			carry(pairs);
+		pairs->rest += product;
 	}
-	PG_RETURN_POINTER(auc);
 }
 
 /*
@@ -250,36 +158,27 @@ Datum
 gr_auc_final(PG_FUNCTION_ARGS)
 {
 	double		began = gr_now();
-	Auc		   *auc;
-	double		nzeros = 0;
-	double		nones = 0;
-	GrDD		twice = {0, 0};	/* twice the number of pairs won; a pair of equal scores counts 1 */
+	GrRanking  *ranking;
+	GrRankingWalk walk;
+	int64		nzeros;
+	int64		nones;
+	PairSum		twice = {{0, 0}, 0};	/* twice the number of pairs won; a pair of equal scores counts 1 */
 
 	(void) gr_aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
+	ranking = state_argument(fcinfo, 0);
+	if (ranking == NULL)
 		PG_RETURN_NULL();
-	auc = (Auc *) PG_GETARG_POINTER(0);
-	merge_tallies(auc);
-	for (int64 k = 0; k < auc->n;)
-	{
-		double		score = auc->tallies[k].score;
-		double		zeros = 0;
-		double		ones = 0;
-
-		for (; k < auc->n && auc->tallies[k].score == score; k++)
-		{
-			zeros += auc->tallies[k].nzeros;
-			ones += auc->tallies[k].nones;
-			gr_poll_loop(k);
-		}
-		twice = gr_dd_add(twice, gr_two_prod(ones, 2 * nzeros + zeros));
-		nzeros += zeros;
-		nones += ones;
-	}
+	nzeros = gr_ranking_nrows(ranking, false);
+	nones = gr_ranking_nrows(ranking, true);
 	if (nzeros == 0 || nones == 0)
 		PG_RETURN_NULL();
-	gr_record_group(fcinfo, "gpu_auc", (int64) (nzeros + nones), 1, began);
-	PG_RETURN_FLOAT8(gr_dd_to_double(gr_dd_div(twice, gr_two_prod(2 * nones, nzeros))));
+	gr_ranking_walk_begin(&walk, ranking);
+	/* each zero loses to the ones of greater scores */
+	while (gr_ranking_walk_next(&walk))
+		add_product(&twice, walk.zeros, 2 * walk.true_positives - walk.ones);
+	carry(&twice);
+	gr_record_group(fcinfo, "gpu_auc", nzeros + nones, 1, began);
+	PG_RETURN_FLOAT8(gr_dd_to_double(gr_dd_div(twice.sum, gr_two_prod(2.0 * nones, (double) nzeros))));
 }
 
 /*
