@@ -92,3 +92,60 @@ SELECT max(abs(gpu_predict(plain, x1, days) / exp((plain).coef[1] + (plain).coef
         + CASE f WHEN 'f1' THEN (designed).coef[3] WHEN 'f2' THEN (designed).coef[4] ELSE 0 END + days) - 1)) < 1e-14
         AS designed
 FROM with_offset, counts;
+-- The covariances of a model that several rows pass are prepared once: the errors are those of single calls, to the bit
+-- unless the model's columns are nearly collinear.
+CREATE TABLE ready AS
+SELECT k, sin(k) AS a, cos(k * k) AS b, exp(sin(3 * k)) AS c, 1e130 * sin(k / 7.0) AS d, 2020 + k / 40.0 AS year,
+    (k % 7)::float8 AS e FROM generate_series(1, 200) k;
+CREATE TABLE ready_models AS
+SELECT 'plain' AS name, gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, c FROM ready') AS m
+UNION ALL SELECT 'scales', gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, d, 1e-130 * c AS c FROM ready')
+UNION ALL SELECT 'collinear', gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, a + b AS c FROM ready')
+UNION ALL SELECT 'no intercept', gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, c FROM ready', intercept => false)
+UNION ALL SELECT 'low halves', gpu_ols_fit('SELECT sin(k * 3.3) + a, year, year * year AS b, year + 1e-3 * c AS c FROM ready')
+UNION ALL SELECT 'poisson', gpu_glm_fit('SELECT e, a, b, c FROM ready', 'poisson');
+CREATE TABLE ready_rows AS
+SELECT name, k, i, CASE WHEN k < 5 THEN (ARRAY[0, 'NaN', 'Infinity', 1e300]::float8[])[k] ELSE x[i] END AS xi, x, n
+FROM ready_models, LATERAL (SELECT k, CASE name WHEN 'scales' THEN ARRAY[a, b, d, 1e-130 * c]
+    WHEN 'collinear' THEN ARRAY[a, b, a + b] WHEN 'low halves' THEN ARRAY[year, year * year, year + 1e-3 * c]
+    ELSE ARRAY[a, b, c] END AS x FROM ready WHERE k < 60) r, LATERAL (SELECT cardinality(x) AS n) s,
+    generate_series(1, n) i;
+CREATE TABLE ready_values AS SELECT name, k, array_agg(xi ORDER BY i) AS x FROM ready_rows GROUP BY name, k;
+CREATE TYPE ready_interval AS (fit float8, std_error float8, lower float8, upper float8);
+CREATE FUNCTION alone(model text, kind text, x float8[]) RETURNS ready_interval LANGUAGE plpgsql AS $$
+DECLARE
+    interval ready_interval;
+BEGIN
+    EXECUTE format('SELECT p.* FROM ready_models, gpu_predict_interval(m, %L, 0.9, %L::float8[]) p WHERE name = %L',
+                   kind, x, model) INTO interval;
+    RETURN interval;
+EXCEPTION WHEN numeric_value_out_of_range THEN
+    RETURN (-1::float8, NULL::float8, NULL::float8, NULL::float8);
+END $$;
+CREATE FUNCTION alone_leverage(model text, x float8[]) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    leverage float8;
+BEGIN
+    EXECUTE format('SELECT gpu_leverage(m, %L::float8[]) FROM ready_models WHERE name = %L', x, model) INTO leverage;
+    RETURN leverage;
+END $$;
+SET client_min_messages = error;
+CREATE TABLE ready_alone AS
+SELECT name, k, x, alone(name, 'confidence', x) AS s FROM ready_values;
+SELECT name, count(*) AS n, count((s).std_error) AS errors,
+    bool_and(p IS NOT DISTINCT FROM s OR
+             (name = 'low halves' AND p.fit = (s).fit AND abs(p.std_error / (s).std_error - 1) < 1e-9)) AS same
+FROM (SELECT * FROM ready_alone WHERE (s).fit IS DISTINCT FROM -1 ORDER BY name, k OFFSET 0) r
+    JOIN ready_models USING (name), gpu_predict_interval(m, 'confidence', 0.9, x) p
+GROUP BY name ORDER BY name COLLATE "C";
+SELECT name, count(*) AS n, bool_and(gpu_leverage(m, x) IS NOT DISTINCT FROM alone_leverage(name, x) OR
+    (name = 'low halves' AND abs(gpu_leverage(m, x) / alone_leverage(name, x) - 1) < 1e-9)) AS same
+FROM ready_values JOIN ready_models USING (name) WHERE k > 4 GROUP BY name ORDER BY name COLLATE "C";
+-- of a prediction, too; and kinds with other names are errors
+SELECT name, bool_and(p IS NOT DISTINCT FROM alone(name, 'prediction', x)) AS same
+FROM ready_values JOIN ready_models USING (name), gpu_predict_interval(m, 'prediction', 0.9, x) p
+WHERE k > 4 AND name = 'plain' GROUP BY name;
+SELECT gpu_predict_interval(m, kind, 0.9, 1, 1, 1) FROM ready_models, unnest('{confidence,prediction_}'::text[]) kind
+WHERE name = 'plain';
+SELECT gpu_predict_interval(m, 'confidencf', 0.9, 1, 1, 1) FROM ready_models WHERE name = 'plain';
+RESET client_min_messages;

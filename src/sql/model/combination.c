@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "compute/linalg/quadratic.h"
 #include "run/args.h"
 #include "sql/model/combination.h"
 #include "sql/model/model_extras.h"
@@ -144,7 +145,154 @@ gr_combination_is_precise(const GrCombination *c, double more)
 {
 	double		share = sqrt(GR_PRECISE_SHARE);
 
-	return c->noise <= share * hypot(c->error, sqrt(more));
+	return c->noise <= share * c->error || c->noise <= share * hypot(c->error, sqrt(more));
+}
+
+/*
+ * Ready covariances
+ */
+
+/* Scaled weights have a sum of magnitudes in this range, so that no product overflows or loses digits that matter. */
+#define WEIGHTS_MIN 0x1p-200
+#define WEIGHTS_MAX 0x1p200
+
+/* Scaled covariances are at most this large; those of a covariance matrix are below 4. */
+#define SCALED_MAX 16
+
+/* Combinations of more terms than this leave out terms of weight 0, unless a quarter of the terms have another. */
+#define SPARSE_MIN 64
+
+struct GrReadyVcov
+{
+	MemoryContext context;		/* owns this struct and everything in it */
+	int			nterms;
+	GrString	low_text;		/* low halves of vcov as text; bytes NULL: there are none */
+	const double *vcov;
+	double	   *packed;			/* scaled vcov, as in quadratic.h */
+	double	   *low;			/* low halves of packed; NULL: not yet read */
+	double	   *unit;			/* factors of the covariances' rows and columns, powers of two; 0: term is not used */
+	double	   *inverse;		/* factors of the weights: 1 / unit, or 0 */
+	double	   *root;			/* square roots of the scaled variances */
+	double	   *x;				/* room for scaled weights */
+};
+
+/* Packs entries of a symmetric matrix, scaled. v: nterms x nterms; NULL: low, a packed triangle, has the entries. */
+static bool
+pack(const GrReadyVcov *ready, const double *v, const double *low, double *packed)
+{
+	int64		n = 0;
+
+	for (int64 i = 0; i < ready->nterms; i++)
+		for (int64 j = 0; j <= i; j++)
+		{
+			double		entry = v != NULL ? v[i * ready->nterms + j] : low[gr_packed(i, j)];
+
+			gr_poll_loop(n++);
+			if (ready->unit[i] == 0 || ready->unit[j] == 0)
+				continue;
+			entry = entry * ready->unit[i] * ready->unit[j];
+			if (!(fabs(entry) <= SCALED_MAX))
+				return false;
+			packed[gr_quadratic_at(i, j)] = i == j ? entry : 2 * entry;
+		}
+	return true;
+}
+
+static double *
+take_packed(MemoryContext context, int nterms)
+{
+	return MemoryContextAllocExtended(context, gr_quadratic_size(nterms) * sizeof(double),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+GrReadyVcov *
+gr_ready_vcov(const GrCombination *c, const bool *used)
+{
+	int			n = c->nterms;
+	GrReadyVcov *ready = palloc(sizeof(GrReadyVcov));
+	double	   *room = palloc_extended(4 * (Size) n * sizeof(double), MCXT_ALLOC_HUGE);
+
+	*ready = (GrReadyVcov) {
+		.context = CurrentMemoryContext,.nterms = n,.low_text = c->vcov_low,.vcov = c->vcov,.unit = room,
+		.inverse = room + n,.root = room + 2 * (Size) n,.x = room + 3 * (Size) n
+	};
+	for (int64 k = 0; k < n; k++)
+	{
+		double		variance = c->vcov[k * n + k];
+		int			half = variance > 0 && isfinite(variance) ? (int) floor(0.5 * ilogb(variance)) : 0;
+
+		ready->unit[k] = used[k] ? ldexp(1.0, -half) : 0;
+		ready->inverse[k] = used[k] ? ldexp(1.0, half) : 0;
+		ready->root[k] = used[k] ? sqrt(variance * ready->unit[k] * ready->unit[k]) : 0;
+		if (isnan(ready->root[k]))
+			return NULL;
+		gr_poll_loop(k);
+	}
+	ready->packed = take_packed(ready->context, n);
+	return pack(ready, c->vcov, NULL, ready->packed) ? ready : NULL;
+}
+
+/* Reads the low halves, unless that was done. Returns false if they are out of range. */
+static bool
+ready_low(GrReadyVcov *ready)
+{
+	double	   *low;
+	double	   *packed;
+
+	if (ready->low != NULL)
+		return true;
+	low = gr_read_low(ready->low_text, ready->vcov, ready->nterms);
+	packed = take_packed(ready->context, ready->nterms);
+	if (!pack(ready, NULL, low, packed))
+		return false;
+	ready->low = packed;
+	pfree(low);
+	return true;
+}
+
+/* Scales the weights into ready->x. Returns false if they are out of range, or so few are not 0 that others skip. */
+static bool
+scale_weights(GrReadyVcov *ready, bool intercept, const double *values, double *largest)
+{
+	double		sum = 0;
+	double		noise = 0;
+	int			first = intercept ? 1 : 0;
+	int			nonzeros = 0;
+
+	for (int k = 0; k < ready->nterms; k++)
+	{
+		double		x = (k < first ? 1 : values[k - first]) * ready->inverse[k];
+
+		ready->x[k] = x;
+		nonzeros += x != 0 ? 1 : 0;
+		sum += fabs(x);
+		noise += fabs(x) * ready->root[k];
+	}
+	*largest = noise;
+	return sum >= WEIGHTS_MIN && sum <= WEIGHTS_MAX && (ready->nterms <= SPARSE_MIN || nonzeros > ready->nterms / 4);
+}
+
+bool
+gr_ready_error(GrReadyVcov *ready, bool intercept, const double *x, GrCombination *c)
+{
+	double		largest;
+	double		square;
+
+	if (!scale_weights(ready, intercept, x, &largest))
+		return false;
+	square = gr_quadratic_form(ready->packed, NULL, ready->nterms, ready->x);
+	c->noise = sqrt(DBL_EPSILON / 2) * largest;
+	if (ready->low_text.bytes != NULL && c->noise * c->noise > LOW_SHARE * square)
+	{
+		if (!ready_low(ready))
+			return false;
+		square = gr_quadratic_form(ready->packed, ready->low, ready->nterms, ready->x);
+		c->noise = LOW_ROUNDING * largest;
+	}
+	if (!(square >= 0))
+		return false;
+	c->error = sqrt(square);
+	return true;
 }
 
 void

@@ -37,6 +37,25 @@ extern bool gr_combination_error(GrCombination *c);
 extern bool gr_combination_is_precise(const GrCombination *c, double more);
 
 /*
+ * Covariances that are scaled and packed once, for the standard errors of many combinations. Its memory is that of the
+ * context in which gr_ready_vcov() was called.
+ */
+typedef struct GrReadyVcov GrReadyVcov;
+
+/*
+ * Prepares c->vcov, c->nterms and c->vcov_low, which must live as long as the result. used: terms that combinations
+ * may have. Returns NULL if covariances of these terms are not finite or out of range.
+ */
+extern GrReadyVcov *gr_ready_vcov(const GrCombination *c, const bool *used);
+
+/*
+ * Sets c->error and c->noise as gr_combination_error() does. x: weights of the terms, without the first term's, which
+ * is 1, if intercept is true. Weights of terms that are not used are ignored. Returns false, and leaves the error to
+ * gr_combination_error(), if weights are not finite, out of range or nearly all 0, or if the error is not known.
+ */
+extern bool gr_ready_error(GrReadyVcov *ready, bool intercept, const double *x, GrCombination *c);
+
+/*
  * Warns that results of the calling function are NULL because they have too few digits. Warns once per call site in a
  * statement. what: the results in plural, such as "standard errors". warned: flag that the caller keeps between calls;
  * NULL: kept in fn_extra, which the function must not use otherwise.

@@ -30,6 +30,7 @@ typedef struct IntervalCall
 {
 	GrPredictCalls calls;
 	TupleDesc	tupdesc;
+	HeapTuple	row;			/* a row without NULLs, which others are copied from */
 	double		conf_level;		/* conf_level and df that quantile was computed for */
 	double		df;
 	double		quantile;
@@ -128,11 +129,41 @@ least_df(const GrPredictorError *errors, int nterms, const GrDD *x)
 	return df;
 }
 
+/*
+ * Computes the error by covariances that were prepared in an earlier call. Returns false if predict() must take the
+ * longer way. more: as there.
+ */
+static bool
+predict_ready(GrPredictorCache *cache, const GrFeatures *features, double more, Predicted *predicted)
+{
+	const GrPredictor *model = &cache->predictor;
+	GrReadyVcov *ready;
+	GrCombination c = {0};
+	double		sum;
+
+	/* features with low halves and degrees of freedom per term need all terms' weights */
+	if (cache->errors.df != NULL || model->dense == NULL || (features->values == NULL && model->nfeatures > 0) ||
+		(features->design != NULL && features->design->npaired > 0))
+		return false;
+	ready = gr_cached_vcov(cache);
+	if (ready == NULL || !gr_ready_error(ready, model->intercept, features->values, &c))
+		return false;
+	sum = model->intercept ? fabs(model->dense[0]) : 0;
+	for (int k = 0; k < model->nfeatures; k++)
+		sum += fabs(model->dense[k + (model->intercept ? 1 : 0)] * features->values[k]);
+	predicted->eta_noise = DBL_EPSILON / 2 * sum;
+	predicted->known = true;
+	predicted->error = c.error;
+	predicted->precise = gr_combination_is_precise(&c, more);
+	return true;
+}
+
 /* Computes eta and its error. more: variance of a new response, to be added to the square of the error; 0: none. */
 static void
-predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, double more,
-		Predicted *predicted)
+predict(GrPredictorCache *cache, const GrFeatures *features, double more, Predicted *predicted)
 {
+	const GrPredictor *model = &cache->predictor;
+	const GrPredictorError *errors = &cache->errors;
 	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
 	GrCombination c = {.vcov = errors->vcov,.nterms = nterms,.vcov_low = model->vcov_low};
 
@@ -141,7 +172,7 @@ predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatur
 	predicted->eta = gr_predict_eta(model, features, &predicted->finite);
 	predicted->known = false;
 	predicted->df = errors->df_inference;
-	if (errors->vcov == NULL)
+	if (errors->vcov == NULL || predict_ready(cache, features, more, predicted))
 		return;
 	c.x = term_values(model, features);
 	predicted->eta_noise = noise_of_eta(model, c.x);
@@ -202,12 +233,14 @@ mean_limits(const GrPredictorError *errors, double eta, double low, double high,
 static bool
 read_kind(const text *name)
 {
-	char	   *kind = text_to_cstring(name);
+	const char *kind = VARDATA_ANY(name);
+	Size		nbytes = VARSIZE_ANY_EXHDR(name);
 
-	if (strcmp(kind, "prediction") != 0 && strcmp(kind, "confidence") != 0)
+	if (nbytes != strlen("prediction") ||
+		(memcmp(kind, "prediction", nbytes) != 0 && memcmp(kind, "confidence", nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("kind must be 'confidence' or 'prediction', got \"%s\"", kind)));
+				 errmsg("kind must be 'confidence' or 'prediction', got \"%s\"", text_to_cstring(name))));
 	return kind[0] == 'p';
 }
 
@@ -241,6 +274,8 @@ open_call(FunctionCallInfo fcinfo)
 	call = palloc0(sizeof(IntervalCall));
 	call->calls.first_argno = 3;
 	call->tupdesc = BlessTupleDesc(CreateTupleDescCopy(tupdesc));
+	call->row = heap_form_tuple(call->tupdesc, (Datum[4]) {Float8GetDatum(0), Float8GetDatum(0), Float8GetDatum(0),
+								Float8GetDatum(0)}, (bool[4]) {false});
 	call->conf_level = NAN;
 	MemoryContextSwitchTo(old);
 	return fcinfo->flinfo->fn_extra = call;
@@ -257,6 +292,18 @@ quantile_of(IntervalCall *call, double conf_level, double df)
 		call->df = df;
 	}
 	return call->quantile;
+}
+
+/* Returns a row of numbers, none NULL. The copy of a row has the header that forming one takes long to make. */
+static Datum
+row_of_numbers(const IntervalCall *call, const Datum *values)
+{
+	HeapTupleHeader row = memcpy(palloc(call->row->t_len), call->row->t_data, call->row->t_len);
+	double	   *numbers = (double *) ((char *) row + row->t_hoff);
+
+	for (int k = 0; k < 4; k++)
+		numbers[k] = DatumGetFloat8(values[k]);
+	return HeapTupleHeaderGetDatum(row);
 }
 
 /* Returns the result's row. Columns that the model does not determine are NULL. */
@@ -294,6 +341,8 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 		values[2] = Float8GetDatum(lower > mean ? mean : lower);
 		values[3] = Float8GetDatum(upper < mean ? mean : upper);
 	}
+	if (likely(!nulls[1] && !nulls[2]))
+		return row_of_numbers(call, values);
 	return HeapTupleGetDatum(heap_form_tuple(call->tupdesc, values, nulls));
 }
 
@@ -325,7 +374,7 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 		check_prediction(errors);
 	if (!gr_predict_features(fcinfo, &call->calls, model, &features))
 		PG_RETURN_NULL();
-	predict(model, errors, &features, of_response && errors->dispersion > 0 ? errors->dispersion : 0, &predicted);
+	predict(&call->calls.model, &features, of_response && errors->dispersion > 0 ? errors->dispersion : 0, &predicted);
 	if (!predicted.precise)
 		gr_warn_imprecise(fcinfo, &call->calls.warned, "standard errors of predictions");
 	return interval_row(call, model, errors, &predicted, of_response,
@@ -371,7 +420,7 @@ gr_leverage(PG_FUNCTION_ARGS)
 	check_leverage(errors);
 	if (!gr_predict_features(fcinfo, calls, model, &features))
 		PG_RETURN_NULL();
-	predict(model, errors, &features, 0, &predicted);
+	predict(&calls->model, &features, 0, &predicted);
 	/* the relative error of the weight is about the error of the predictor */
 	if (!gr_is_linear(errors->distribution))
 		predicted.precise &= !predicted.finite || predicted.eta_noise <= GR_PRECISE_SHARE;

@@ -92,6 +92,8 @@ fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader mo
 	cache->has_errors = with_errors;
 	cache->predictor.serial = ++cache->nread;
 	cache->predictor.dense = dense_coefficients(&cache->predictor);
+	cache->repeated = cache->prepared = false;
+	cache->ready = NULL;
 	MemoryContextSwitchTo(old);
 	cache->filled = true;
 }
@@ -112,6 +114,7 @@ gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_
 	}
 	if (cache->filled && cache->has_errors >= with_errors)
 	{
+		cache->repeated = true;
 		if (likely(has_same_bytes(cache, argument)))
 			return &cache->predictor;
 		if (cache->argument == NULL && VARSIZE_ANY(argument) > COMPARED_NBYTES_MAX)
@@ -125,4 +128,27 @@ gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_
 		model = PG_GETARG_HEAPTUPLEHEADER(0);
 	fill(cache, argument, model, with_errors);
 	return &cache->predictor;
+}
+
+GrReadyVcov *
+gr_cached_vcov(GrPredictorCache *cache)
+{
+	const GrPredictor *model = &cache->predictor;
+	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
+	bool	   *used;
+	MemoryContext old;
+
+	if (likely(cache->prepared) || !cache->repeated)
+		return cache->ready;
+	used = palloc_extended(nterms * sizeof(bool), MCXT_ALLOC_HUGE);
+	for (int k = 0; k < nterms; k++)
+		used[k] = model->nulls == NULL || (model->nulls[k / 8] & (1 << (k % 8))) != 0;
+	old = MemoryContextSwitchTo(cache->context);
+	cache->ready = gr_ready_vcov(&(GrCombination) {
+		.vcov = cache->errors.vcov,.nterms = nterms,.vcov_low = model->vcov_low
+	}, used);
+	MemoryContextSwitchTo(old);
+	cache->prepared = true;
+	pfree(used);
+	return cache->ready;
 }

@@ -12,6 +12,7 @@
 
 #include "fmgr.h"
 
+#include "sql/model/combination.h"
 #include "sql/model/model.h"
 
 /* The model that a call site read last. All 0 at first; lives as long as the call's FmgrInfo. */
@@ -27,6 +28,9 @@ typedef struct GrPredictorCache
 	GrPredictor predictor;
 	bool		has_errors;		/* errors was read, too */
 	GrPredictorError errors;	/* valid if has_errors */
+	bool		repeated;		/* a second call passed this model */
+	bool		prepared;		/* ready is set */
+	GrReadyVcov *ready;			/* prepared covariances of the errors; NULL: they cannot be prepared */
 } GrPredictorCache;
 
 /*
@@ -35,5 +39,11 @@ typedef struct GrPredictorCache
  * model.
  */
 extern const GrPredictor *gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_errors);
+
+/*
+ * Returns the prepared covariances of the cached errors, which have vcov; or NULL if they cannot be prepared. A model
+ * that only one call passed is not worth preparing.
+ */
+extern GrReadyVcov *gr_cached_vcov(GrPredictorCache *cache);
 
 #endif							/* GPUREG_PREDICTOR_H */
