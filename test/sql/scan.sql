@@ -95,6 +95,24 @@ SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
     (17, 'having, no row', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows HAVING (gpu_ols_agg(y, x1)).n < 10')) c(i, name,
         statement) ORDER BY i;
 
+-- Aggregates beside these are computed by their own functions
+CREATE FUNCTION scan_null_for_3(int, int) RETURNS int LANGUAGE plpgsql STRICT AS
+    $$ BEGIN RETURN CASE WHEN $1 <> 3 AND $2 <> 3 THEN greatest($1, $2) END; END $$;
+CREATE AGGREGATE scan_null_after_3(int) (sfunc = scan_null_for_3, stype = int, combinefunc = scan_null_for_3);
+CREATE FUNCTION scan_last(text, text) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN RETURN nullif(left(concat(substr($1, 2), $2, length($1)), 20), ''); END $$;
+CREATE AGGREGATE scan_last_texts(text) (sfunc = scan_last, stype = text, combinefunc = textcat);
+SELECT name, uses_scan(format('SELECT gpu_ols_agg(y, x1), %s FROM scan_rows', name)) AS scan,
+    same(format('SELECT gpu_ols_agg(y, x1), %s FROM scan_rows', name)),
+    same(format('SELECT %s, gpu_ols_agg(y, x1, x4) FROM scan_rows WHERE k = 1 AND x2 > 2', name)) AS filtered,
+    same(format('SELECT %s, gpu_ols_agg(y, x1) FROM scan_rows WHERE t <> ''a''', name)) AS by_slot,
+    same(format('SELECT gpu_ols_agg(y, x1), %s FROM scan_empty', name)) AS empty
+FROM unnest(ARRAY['count(*)', 'count(x1)', 'count(t)', 'avg(y)', 'sum(x2)', 'sum(x5)', 'avg(x4)', 'sum(n)', 'max(n)',
+    'min(ts)', 'max(d)', 'max(t)', 'bool_or(b)', 'stddev(x1)', 'regr_slope(y, x1)', 'sum(y) FILTER (WHERE k = 1)',
+    'sum(y * x1)', 'count(*) + sum(k)', 'scan_null_after_3(k)', 'scan_null_after_3(x4)', 'scan_last_texts(t)',
+    'gpu_auc(x4, y > 0)', 'count(*) FILTER (WHERE k = (SELECT min(f) FROM scan_few))', 'count(DISTINCT k)',
+    'sum(x1 ORDER BY y)', 'array_agg(DISTINCT k)']) WITH ORDINALITY n(name, i) ORDER BY i;
+
 -- Columns and expressions of every kind
 SELECT what, uses_scan(statement) AS scan, same(statement) FROM (
     SELECT i, what, format('SELECT gpu_ols_agg(y, %s) FROM scan_rows', what) AS statement FROM unnest(ARRAY['x1', 'x2',
@@ -141,8 +159,9 @@ SELECT keys, uses_scan(statement) AS scan, same(statement) FROM (
 SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
     (1, 'distinct in the aggregate', 'SELECT gpu_ols_agg(DISTINCT y, x4) FROM scan_rows'),
     (2, 'order in the aggregate', 'SELECT gpu_ols_agg(y, x4 ORDER BY x1) FROM scan_rows'),
-    (3, 'another aggregate beside', 'SELECT gpu_ols_agg(y, x1), count(*) FROM scan_rows'),
-    (4, 'another aggregate in having', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows HAVING count(*) > 3'),
+    (3, 'no partial states', 'SELECT gpu_ols_agg(y, x1), count(DISTINCT k),
+        percentile_disc(0.5) WITHIN GROUP (ORDER BY y) FROM scan_rows'),
+    (4, 'no partial states in having', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows HAVING count(DISTINCT k) > 3'),
     (5, 'a join', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows JOIN scan_few ON k = f'),
     (6, 'a semijoin', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows WHERE k IN (SELECT f FROM scan_few)'),
     (7, 'sampling', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows TABLESAMPLE SYSTEM (50) REPEATABLE (1)'),
@@ -168,6 +187,10 @@ SELECT uses_scan(s.statement), (outcome(s.statement, true)) ~ 'ols', currval('sc
 SET gpureg.enable_scan = off;
 SELECT uses_scan('SELECT gpu_ols_agg(y, x1) FROM scan_rows');
 SET gpureg.enable_scan = on;
+
+-- aggregates beside call theirs once for each row, too
+SELECT uses_scan(s.statement), (outcome(s.statement, true)) ~ 'ols', currval('scan_calls') FROM (VALUES
+    ($$SELECT gpu_ols_agg(y, x4), max(nextval('scan_calls')) FROM scan_rows WHERE k = 0$$)) s(statement);
 
 -- Errors are the same with and without the scan
 INSERT INTO scan_empty (y, x1, x4, b) VALUES (1, 2, 3, true), (2, 'NaN', 0, true), (3, 'Infinity', 5, true), (4, 1e200,
@@ -206,6 +229,27 @@ SELECT m.n + m.n_skipped = :allowed AS only_its_rows FROM (SELECT (gpu_ols_agg(y
     WHERE k = 0 OR k = 1) m;
 SELECT same('SELECT gpu_ols_agg(y, x1) FROM scan_parents WHERE k > 0');
 RESET ROLE;
+-- aggregates beside need the same privileges: on columns, on themselves, and their owner's on their functions
+CREATE FUNCTION scan_add(int, int) RETURNS int LANGUAGE sql AS 'SELECT $1 + $2';
+CREATE AGGREGATE scan_sum(int) (sfunc = scan_add, stype = int, initcond = '0', combinefunc = int4pl);
+SET ROLE regress_gpureg_scan;
+SELECT (gpu_ols_agg(y, x1)).n > 0 AS may_read, count(k) > 0 AS counts FROM scan_rows;
+SELECT gpu_ols_agg(y, x1), max(x4) FROM scan_rows;
+SELECT (gpu_ols_agg(y, x1)).n + (gpu_ols_agg(y, x1)).n_skipped = count(*) AS only_its_rows, max(k), min(k)
+    FROM scan_parents;
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION scan_sum FROM public;
+SET ROLE regress_gpureg_scan;
+SELECT gpu_ols_agg(y, x1), scan_sum(k) FROM scan_rows;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION scan_sum TO public;
+SELECT gpu_ols_agg(y, x1) IS NOT NULL AS ours, scan_sum(k) = sum(k) AS theirs FROM scan_rows;
+ALTER AGGREGATE scan_sum(int) OWNER TO regress_gpureg_scan;
+REVOKE EXECUTE ON FUNCTION scan_add FROM public;
+SELECT gpu_ols_agg(y, x1), scan_sum(k) FROM scan_rows;
+SELECT uses_scan('SELECT gpu_ols_agg(y, x1), scan_sum(k) FROM scan_rows');
+DROP AGGREGATE scan_sum(int);
+DROP FUNCTION scan_add;
 -- the policy applies before conditions that could disclose other rows
 CREATE TABLE scan_secret (k int, y float8, x1 float8);
 INSERT INTO scan_secret VALUES (1, 1, 1), (2, 2, 3), (2, 3, 5);
@@ -233,6 +277,14 @@ SELECT uses_scan(statement), same(statement) FROM (VALUES
         LATERAL (SELECT gpu_ols_agg(y, x1) FILTER (WHERE k < o.f) AS m FROM scan_parts) q'),
     ('SELECT count(*) FROM scan_few o
         WHERE (SELECT (gpu_ols_agg(y, x1)).n FROM scan_rows WHERE k >= o.f) > 700')) s(statement);
+
+SELECT uses_scan(statement), same(statement) FROM (VALUES
+    ('SELECT string_agg(q::text, '' '') FROM (VALUES (0), (1), (4), (1)) o(f),
+        LATERAL (SELECT max(t), gpu_ols_agg(y, x1) AS m, count(*) + o.f, avg(n), avg(x5) FROM scan_rows
+        WHERE k > o.f) q'),
+    ('SELECT string_agg(q::text, '' '' ORDER BY q::text) FROM (VALUES (0), (1), (4), (1)) o(f),
+        LATERAL (SELECT k, gpu_ols_agg(y, x1) AS m, count(*) + o.f, avg(n), avg(x5), max(t) FROM scan_rows
+        WHERE k > o.f GROUP BY k OFFSET 0) q')) s(statement);
 
 -- Parameters in a generic plan
 SET plan_cache_mode = force_generic_plan;
@@ -294,7 +346,8 @@ DROP VIEW scan_view;
 DROP TABLE scan_rows, scan_parts, scan_parents, scan_children, scan_unlogged, scan_temporary, scan_empty, scan_few,
     scan_secret, scan_counts;
 DROP SEQUENCE scan_calls;
-DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed;
+DROP AGGREGATE scan_null_after_3(int), scan_last_texts(text);
+DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed, scan_null_for_3, scan_last;
 DROP OWNED BY regress_gpureg_scan;
 DROP ROLE regress_gpureg_scan;
 

@@ -62,7 +62,11 @@ CREATE TEMP TABLE statements AS SELECT * FROM (VALUES
     (16, 'again and again', 'SELECT (o, k), m FROM generate_series(1, 3) o, LATERAL (SELECT few AS k,
         gpu_ols_agg(y, x1) AS m FROM grouped WHERE i % 3 >= o - 1 GROUP BY few OFFSET 0) s'),
     (17, 'the same again', 'SELECT (o, k), m FROM generate_series(1, 3) o LEFT JOIN (SELECT few AS k,
-        gpu_ols_agg(y, x1) AS m FROM grouped GROUP BY few) s ON k % 3 = o % 3 OR k < -o'))
+        gpu_ols_agg(y, x1) AS m FROM grouped GROUP BY few) s ON k % 3 = o % 3 OR k < -o'),
+    (18, 'aggregates beside', 'SELECT (many, count(*), count(x2), sum(part), max(name), avg(i), sum(i::bigint),
+        bool_or(two = 1), max(w) FILTER (WHERE two = 0)), gpu_ols_agg(y, x1) FROM grouped GROUP BY many'),
+    (19, 'in order, beside', 'SELECT (clustered, count(*), avg(x2::bigint), min(name), stddev(w)),
+        gpu_ols_agg(y, x1) FROM grouped GROUP BY clustered'))
     s(id, what, statement);
 
 -- the first process to read waits, so that others have time to start

@@ -41,6 +41,26 @@ $node->safe_psql('postgres', qq{
 	INSERT INTO few VALUES (0), (2), (5);
 	GRANT SELECT ON few TO reader;
 
+	-- Aggregates whose transition functions are strict or not, with and without initial values, with states of every
+	-- kind
+	CREATE FUNCTION add_small(bigint, int) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+		'SELECT \$1 + \$2';
+	CREATE FUNCTION less_five(bigint, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+		'SELECT \$1 + \$2 - 5';
+	CREATE AGGREGATE sum_from_5(int) (sfunc = add_small, stype = bigint, initcond = 5, combinefunc = less_five,
+		parallel = safe);
+	CREATE FUNCTION or_null(int, int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+		'BEGIN RETURN CASE WHEN \$1 < 0 OR \$2 < 0 OR \$2 = 3 THEN -1 WHEN \$1 IS NULL THEN \$2
+			ELSE greatest(\$1, \$2) END; END';
+	CREATE AGGREGATE max_or_null(int) (sfunc = or_null, stype = int, combinefunc = or_null, parallel = safe);
+	CREATE AGGREGATE last_text(text) (sfunc = text_larger, stype = text, combinefunc = text_larger, parallel = safe);
+	CREATE FUNCTION keep_last(text[], text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+		'BEGIN \$1[1] := greatest(\$1[1], \$2); RETURN \$1; END';
+	CREATE FUNCTION keep_last(text[], text[]) RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+		'BEGIN \$1[1] := greatest(\$1[1], \$2[1]); RETURN \$1; END';
+	CREATE AGGREGATE last_in_array(text) (sfunc = keep_last, stype = text[], initcond = '{a}',
+		combinefunc = keep_last, parallel = safe);
+
 	-- Texts of group keys that are equal for the equal.
 	CREATE FUNCTION same_key(k anyelement) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS \$\$
 	BEGIN

@@ -206,6 +206,28 @@ sub draw_aggregate
 	return $calls{$kind};
 }
 
+# Draws an aggregate that isn't gpureg's. Sums of floats depend on the order of rows, which workers don't keep.
+sub draw_other_aggregate
+{
+	my ($table, $parallel) = @_;
+	my $column = pick(columns_of($table, sub { $_->{class} ne 'array' }));
+	my ($name, $class, $type) = @$column{qw(name class type)};
+	my $exact = $class eq 'number' && $type !~ /float|real/;
+	my $float = $exact ? "$name\::float8" : $name;
+	my $whole = $type =~ /^int/ && $column->{few} ? $name : 'g';
+	my @calls = ('count(*)', 'count(*)', "count($name)", 'avg(g)', 'sum(g)', 'sum(g + 1)', "last_text(g::text)",
+		"sum_from_5($whole)", "max_or_null($whole)", "last_in_array(g::text)", 'stddev(g)', 'count(DISTINCT g)');
+	my $filter = chance(0.15) ? ' FILTER (WHERE ' . draw_comparison(pick(columns_of($table, sub { 1 }))) . ')' : '';
+
+	push @calls, ("min($name)", "max($name)") x 2 if $class =~ /number|date|timestamp/;
+	push @calls, "min($name\::text)" if $class eq 'text';
+	push @calls, "bool_and($name)", "bool_or($name)" if $class eq 'bool';
+	push @calls, ("sum($name)", "avg($name)", "variance($name)") if $exact;
+	push @calls, ("sum($float)", "avg($float)", "stddev($float)", "corr($float, g)", "sum($float ORDER BY g, $float)")
+		if $class eq 'number' && !$parallel;
+	return pick(@calls) . $filter;
+}
+
 # Draws a fit of a query's rows.
 sub draw_fit
 {
@@ -364,7 +386,10 @@ sub draw_statement
 	my $where = @where ? ' WHERE ' . join ' AND ', @where : '';
 	my @aggregates = map { draw_aggregate($table, $nfeatures) } 1 .. pick(1, 1, 1, 1, 2, 3);
 	my @keys = chance(0.35) ? draw_keys($table) : ();
-	push @aggregates, pick('count(*)', 'sum(g)', 'gpu_ols_agg(g, g) FILTER (WHERE g > 1)') if chance(0.04);
+	my $parallel = grep { $_ eq 'max_parallel_workers_per_gather=2' } $statement->{settings}->@*;
+	push @aggregates, map { draw_other_aggregate($table, $parallel) } 1 .. pick(1, 1, 2, 4) if chance(0.3);
+	push @aggregates, 'gpu_ols_agg(g, g) FILTER (WHERE g > 1)' if chance(0.02);
+	@aggregates = sort { rand() <=> 0.5 } @aggregates if chance(0.3);
 	s/tableoid::int % 7/1.25/g for $from =~ /_v|\(/ ? @aggregates : ();
 
 	if (chance(0.15) && !@keys)

@@ -39,6 +39,16 @@ check_privileges(const Aggref *aggregate)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(transition));
 }
 
+static void
+allocate_sources(GrScanAggregate *a, int n)
+{
+	a->nsources = n;
+	a->attributes = palloc(Max(n, 1) * sizeof(AttrNumber));
+	a->wanted = palloc(Max(n, 1) * sizeof(int));
+	a->fixed = palloc(Max(n, 1) * sizeof(int32));
+	a->row_at = palloc(Max(n, 1) * sizeof(int32));
+}
+
 /* Sets a->direct if all sources are columns of numbers, with their kinds and attributes in the order of the sources. */
 static void
 find_direct(GrScanAggregate *a, TupleDesc table)
@@ -48,10 +58,6 @@ find_direct(GrScanAggregate *a, TupleDesc table)
 	a->direct = !a->parts.vector;
 	a->kinds = palloc(n * sizeof(GrNumberKind));
 	a->row_kinds = palloc(n * sizeof(GrNumberKind));
-	a->attributes = palloc(n * sizeof(AttrNumber));
-	a->wanted = palloc(n * sizeof(int));
-	a->fixed = palloc(n * sizeof(int32));
-	a->row_at = palloc(n * sizeof(int32));
 	a->spans = palloc(n * sizeof(GrScanSpan));
 	for (int k = 0; a->direct && k < n; k++)
 	{
@@ -63,25 +69,35 @@ find_direct(GrScanAggregate *a, TupleDesc table)
 	}
 }
 
+/* Begins an aggregate that isn't computed by a taker. */
 static void
-begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool explains)
+begin_transition(GrScanState *s, GrScanAggregate *a, bool explains)
+{
+	TupleDesc	table = RelationGetDescr(s->child->ss.ss_currentRelation);
+
+	if (s->transition_memory == NULL)
+	{
+		s->transition_memory = CreateExprContext(s->css.ss.ps.state);
+		s->spill_memory = CreateExprContext(s->css.ss.ps.state);
+	}
+	a->transition = gr_transition_create(a->call, &s->child->ss.ps, s->transition_memory, explains);
+	allocate_sources(a, gr_transition_nargs(a->transition));
+	a->direct = gr_transition_direct(a->transition, table, a->attributes);
+}
+
+/* Begins an aggregate whose rows a taker takes. */
+static void
+begin_taker(GrScanState *s, GrScanAggregate *a, bool explains)
 {
 	PlanState  *parent = &s->child->ss.ps;
 	ListCell   *cell;
 	int			k = 0;
 
-	a->call = call;
 	if (!explains)
-		check_privileges(call);
-	if (!gr_taker_call(call, &a->parts))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("aggregate %s was changed since the statement was planned", get_func_name(call->aggfnoid)),
-				 errhint("Run the statement again.")));
-	a->filter = call->aggfilter == NULL ? NULL : ExecInitQual(list_make1(call->aggfilter), parent);
+		check_privileges(a->call);
 	foreach(cell, a->parts.constants)
 		a->constants = lappend(a->constants, ExecInitExpr(lfirst(cell), parent));
-	a->nsources = list_length(a->parts.sources);
+	allocate_sources(a, list_length(a->parts.sources));
 	a->sources = palloc0(a->nsources * sizeof(ExprState *));
 	a->types = palloc(a->nsources * sizeof(Oid));
 	a->values = palloc(a->nsources * sizeof(Datum));
@@ -99,6 +115,17 @@ begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool exp
 	k = 0;
 	foreach(cell, a->parts.sources)
 		a->sources[k++] = ExecInitExpr(lfirst(cell), parent);
+}
+
+static void
+begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool grouped, bool explains)
+{
+	a->call = call;
+	a->filter = call->aggfilter == NULL ? NULL : ExecInitQual(list_make1(call->aggfilter), &s->child->ss.ps);
+	if (gr_taker_call(call, &a->parts) && (!grouped || gr_taker_groups(&a->parts)))
+		begin_taker(s, a, explains);
+	else
+		begin_transition(s, a, explains);
 }
 
 /*
@@ -183,6 +210,17 @@ gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute)
 	return (int) (found - columns->wanted);
 }
 
+/* Finds the arguments of a transition among the scan's columns. */
+static void
+locate_arguments(const GrScanState *s, GrScanAggregate *a)
+{
+	for (int k = 0; k < a->nsources; k++)
+	{
+		a->wanted[k] = gr_find_wanted(&s->columns, a->attributes[k]);
+		a->fixed[k] = s->columns.fixed[a->wanted[k]];
+	}
+}
+
 /* Collects the attributes that comparisons, direct keys and direct aggregates read from tuples. */
 static void
 want_columns(GrScanState *s)
@@ -214,6 +252,9 @@ want_columns(GrScanState *s)
 	for (int k = 0; k < s->nkeys; k++)
 		if (s->keys[k].direct)
 			s->keys[k].wanted = gr_find_wanted(&s->columns, s->keys[k].attribute);
+	for (int i = 0; i < s->naggregates; i++)
+		if (s->aggregates[i].transition != NULL && s->aggregates[i].direct)
+			locate_arguments(s, &s->aggregates[i]);
 }
 
 /* Fills a's arrays in the order of a row: the nroles sources with a role, which are the first sources, come last. */
@@ -305,7 +346,7 @@ gr_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		Expr	   *expr = ((TargetEntry *) lfirst(cell))->expr;
 
 		if (IsA(expr, Aggref))
-			begin_aggregate(s, &s->aggregates[s->naggregates++], (Aggref *) expr,
+			begin_aggregate(s, &s->aggregates[s->naggregates++], (Aggref *) expr, plan->custom_private != NIL,
 							(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	}
 	begin_keys(s, plan->custom_scan_tlist, plan->custom_private);

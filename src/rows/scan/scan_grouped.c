@@ -25,7 +25,8 @@ gr_scan_begin_groups(GrScanState *s)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
 
-	s->groups = gr_groups_create(s->nkeys, s->group_keys, s->naggregates, get_hash_memory_limit());
+	s->groups = gr_groups_create(s->nkeys, s->group_keys, s->naggregates, get_hash_memory_limit(),
+								 s->transition_memory);
 	if (s->exchange != NULL)
 		gr_groups_exchange(s->groups, s->exchange, s->process);
 	MemoryContextSwitchTo(old);
@@ -120,6 +121,15 @@ write_part(BufFile *file, const GrTaker *taker, const GrGroupState *of_group)
 	BufFileWrite(file, state, head.n);
 }
 
+/* Writes a group's part for an aggregate with a transition. */
+static void
+write_value(BufFile *file, GrTransition *transition, GrTransitionValue *value)
+{
+	gr_spill_part(file, value->begun ? GR_SPILLED_PARTIAL : GR_SPILLED_NOTHING, NULL, 0);
+	if (value->begun)
+		gr_transition_write(transition, value, file);
+}
+
 /* Writes all groups to files, and drops them from memory. */
 static void
 write_groups(GrScanState *s)
@@ -131,7 +141,13 @@ write_groups(GrScanState *s)
 
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < s->naggregates; i++)
-			write_part(file, s->aggregates[i].taker, &group->states[i]);
+		{
+			if (s->aggregates[i].transition != NULL)
+				write_value(file, s->aggregates[i].transition, &group->states[i].value);
+			else
+				write_part(file, s->aggregates[i].taker, &group->states[i]);
+		}
+		ResetExprContext(s->child->ss.ps.ps_ExprContext);
 	}
 	gr_groups_forget(s->groups);
 }
@@ -202,6 +218,22 @@ take_state(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, in
 	MemoryContextSwitchTo(old);
 }
 
+/* Does what take_part() does for an aggregate with a transition. */
+static void
+take_value(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
+{
+	GrSpilled	what = gr_read_part(from);
+
+	if (to != NULL)
+		gr_spill_part(to, what, NULL, 0);
+	if (what != GR_SPILLED_PARTIAL)
+		return;
+	if (to != NULL)
+		gr_transition_copy(from, to);
+	else
+		gr_transition_merge(s->aggregates[i].transition, &group->states[i].value, from);
+}
+
 /* Reads a record's part for aggregate i from `from` into group, or copies it to `to` if group is NULL. */
 static void
 take_part(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
@@ -244,7 +276,12 @@ gr_scan_read_waiting(GrScanState *s)
 
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < s->naggregates; i++)
-			take_part(s, i, group, waiting->file, to);
+		{
+			if (s->aggregates[i].transition != NULL)
+				take_value(s, i, group, waiting->file, to);
+			else
+				take_part(s, i, group, waiting->file, to);
+		}
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(old);

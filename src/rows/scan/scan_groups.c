@@ -4,6 +4,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "executor/executor.h"
 #include "port/pg_bitutils.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -30,7 +31,7 @@ make_buckets(GrGroups *groups, uint32 n)
 }
 
 GrGroups *
-gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max)
+gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max, ExprContext *transition_memory)
 {
 	GrGroups   *groups = palloc0(sizeof(GrGroups));
 
@@ -39,7 +40,9 @@ gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max)
 	groups->naggregates = naggregates;
 	groups->nbytes_max = nbytes_max;
 	groups->files_context = CurrentMemoryContext;
-	groups->context = AllocSetContextCreate(CurrentMemoryContext, "gpureg groups", ALLOCSET_DEFAULT_SIZES);
+	groups->transition_memory = transition_memory;
+	groups->context = transition_memory != NULL ? transition_memory->ecxt_per_tuple_memory :
+		AllocSetContextCreate(CurrentMemoryContext, "gpureg groups", ALLOCSET_DEFAULT_SIZES);
 	groups->last = &groups->first;
 	groups->nfile_bits = GR_PARTITION_BITS;
 	make_buckets(groups, FIRST_BUCKETS);
@@ -281,6 +284,8 @@ gr_spill_part(BufFile *file, GrSpilled what, const char *row, Size nbytes)
 void
 gr_groups_forget(GrGroups *groups)
 {
+	if (groups->transition_memory != NULL)
+		ReScanExprContext(groups->transition_memory);
 	MemoryContextReset(groups->context);
 	groups->n = 0;
 	groups->nfound = 0;

@@ -13,13 +13,18 @@
 #include "storage/buffile.h"
 
 #include "rows/scan/scan_exchange.h"
+#include "rows/scan/scan_transitions.h"
 #include "rows/scan/taker.h"
 
 /* The state of an aggregate in a group */
-typedef struct GrGroupState
+typedef union GrGroupState
 {
-	struct GrState *state;		/* NULL: no complete row yet */
-	int64		nskipped;		/* rows left out for a NULL */
+	struct
+	{
+		struct GrState *state;	/* NULL: no complete row yet */
+		int64		nskipped;	/* rows left out for a NULL */
+	};
+	GrTransitionValue value;	/* of an aggregate with a transition */
 } GrGroupState;
 
 typedef struct GrGroup
@@ -64,6 +69,7 @@ typedef struct GrGroups
 	Size		group_nbytes;	/* assumed size of a group; 0: not estimated yet */
 	Size		nbytes_max;		/* memory that the groups may take */
 	MemoryContext context;		/* holds the groups */
+	ExprContext *transition_memory; /* NULL, or reset together with context, which it holds */
 	MemoryContext files_context;	/* holds the files */
 	struct
 	{
@@ -89,9 +95,11 @@ typedef struct GrGroups
 
 /*
  * Creates an empty table of groups in the current memory context; keys stays the caller's. nbytes_max: memory that the
- * groups may take
+ * groups may take; transition_memory: context whose ecxt_per_tuple_memory holds the groups, or NULL if no aggregate has
+ * a transition
  */
-extern GrGroups *gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max);
+extern GrGroups *gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max,
+								  ExprContext *transition_memory);
 
 /* Connects groups to an exchange. process: this process's number in the exchange; -1: it only reads */
 extern void gr_groups_exchange(GrGroups *groups, GrExchange *exchange, int process);
@@ -115,7 +123,8 @@ typedef enum GrSpilled
 	GR_SPILLED_SKIPPED,			/* one row was left out for a NULL */
 	GR_SPILLED_ROW,				/* one row */
 	GR_SPILLED_ROWS,			/* a GrSpilledGroup and its n rows */
-	GR_SPILLED_STATE			/* a GrSpilledGroup and a state of n bytes */
+	GR_SPILLED_STATE,			/* a GrSpilledGroup and a state of n bytes */
+	GR_SPILLED_PARTIAL			/* the partial state of a transition; see gr_transition_write() */
 } GrSpilled;
 
 /* Head of a part with a group's rows or state */

@@ -20,12 +20,14 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
 
 #include "rows/query/query.h"
 #include "rows/scan/scan.h"
 #include "rows/scan/scan_groups.h"
+#include "rows/scan/scan_transitions.h"
 #include "rows/scan/taker.h"
 #include "run/compat.h"
 
@@ -54,6 +56,7 @@ typedef struct Scanned
 	List	   *keys;			/* expressions of the GROUP BY clause */
 	double		ngroups;		/* estimated number of groups */
 	double		state_nbytes;	/* estimated size of a group's states */
+	Cost		transition_cost;	/* per row, of aggregates with a transition */
 } Scanned;
 
 /*
@@ -145,7 +148,7 @@ custom_path(const Scanned *s, Path *scan)
 	path->path.parallel_safe = scan->parallel_safe;
 	path->path.parallel_workers = scan->parallel_workers;
 	path->path.rows = ngroups;
-	path->path.startup_cost = path->path.total_cost = scan->total_cost +
+	path->path.startup_cost = path->path.total_cost = scan->total_cost + s->transition_cost * scan->rows +
 		(s->clause == NIL ? 0 : group_cost(s, scan, ngroups));
 	gr_inherit_disabled_nodes(&path->path, scan);
 	path->custom_paths = list_make1(scan);
@@ -304,6 +307,18 @@ state_nbytes(const GrTakerCall *call)
 	return n * (n + 1) * sizeof(double);
 }
 
+/* Estimated cost of a row for an aggregate with a transition */
+static Cost
+transition_cost(PlannerInfo *root, const Aggref *aggregate)
+{
+	QualCost	of_args;
+	QualCost	of_filter;
+
+	cost_qual_eval_node(&of_args, (Node *) aggregate->args, root);
+	cost_qual_eval_node(&of_filter, (Node *) aggregate->aggfilter, root);
+	return cpu_operator_cost + of_args.per_tuple + of_filter.per_tuple;
+}
+
 /* True if number is the sort and group reference of a key of GROUP BY. */
 static bool
 is_key(const Scanned *s, Index number)
@@ -334,8 +349,9 @@ find_keys(Scanned *s)
 }
 
 /*
- * True if the selected expressions and HAVING use only keys and aggregates with a taker. Adds the aggregates to
- * s->target as partial ones. SubPlans are rejected because the planner would not find them in the target.
+ * True if the selected expressions and HAVING use only keys, aggregates with a taker, of which there is at least one,
+ * and aggregates with a transition. Adds the aggregates to s->target as partial ones. SubPlans are rejected because the
+ * planner would not find them in the target.
  */
 static bool
 find_targets(Scanned *s)
@@ -343,6 +359,7 @@ find_targets(Scanned *s)
 	List	   *others;
 	List	   *found;
 	ListCell   *cell;
+	bool		taken = false;
 
 	s->target = create_empty_pathtarget();
 	others = find_keys(s);
@@ -358,20 +375,31 @@ find_targets(Scanned *s)
 
 		if (list_member(s->keys, aggregate))
 			continue;
-		if (!IsA(aggregate, Aggref) || !gr_taker_call(aggregate, &call) ||
-			(s->clause != NIL && !gr_taker_groups(&call)) ||
-			contain_volatile_functions((Node *) call.constants) || contain_subplans((Node *) aggregate))
+		if (!IsA(aggregate, Aggref) || contain_subplans((Node *) aggregate))
 			return false;
-		/* cached plans are made anew when these functions change */
-		record_plan_function_dependency(s->root, call.transition);
-		record_plan_function_dependency(s->root, call.combine);
-		s->state_nbytes += state_nbytes(&call);
+		if (gr_taker_call(aggregate, &call) && (s->clause == NIL || gr_taker_groups(&call)))
+		{
+			if (contain_volatile_functions((Node *) call.constants))
+				return false;
+			/* cached plans are made anew when these functions change */
+			record_plan_function_dependency(s->root, call.transition);
+			record_plan_function_dependency(s->root, call.combine);
+			s->state_nbytes += state_nbytes(&call);
+			taken = true;
+		}
+		else if (gr_transition_possible(aggregate))
+		{
+			s->state_nbytes += get_typavgwidth(aggregate->aggtranstype, -1);
+			s->transition_cost += transition_cost(s->root, aggregate);
+		}
+		else
+			return false;
 		partial = makeNode(Aggref);
 		memcpy(partial, aggregate, sizeof(Aggref));
 		mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
 		add_new_columns_to_pathtarget(s->target, list_make1(partial));
 	}
-	return s->state_nbytes > 0;
+	return taken;
 }
 
 /* Adds paths with custom scans for the aggregates over a table to grouped, if the statement allows them. */

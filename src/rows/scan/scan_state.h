@@ -12,6 +12,7 @@
 
 #include "rows/scan/heap_rows.h"
 #include "rows/scan/scan_groups.h"
+#include "rows/scan/scan_transitions.h"
 #include "rows/scan/scan_values.h"
 #include "rows/scan/taker.h"
 
@@ -26,7 +27,9 @@ typedef struct GrScanSpan
 typedef struct GrScanAggregate
 {
 	const Aggref *call;
-	GrTakerCall parts;
+	GrTransition *transition;	/* calls the aggregate's own functions; NULL: a taker takes the rows */
+	GrTransitionValue value;	/* transition value of a scan without groups */
+	GrTakerCall parts;			/* if transition is NULL */
 	ExprState  *filter;			/* FILTER clause, or NULL */
 	List	   *constants;		/* ExprStates of the arguments that are the same in all rows */
 	int			nsources;
@@ -35,10 +38,11 @@ typedef struct GrScanAggregate
 	Datum	   *values;			/* [nsources] values of the current row */
 	bool	   *isnull;			/* [nsources] */
 
-	bool		direct;			/* all sources are columns of numbers; the members down to spans are for such */
+	/* all sources are columns of numbers or, with a transition, passed by value; the members to spans are for such */
+	bool		direct;
 	GrNumberKind *kinds;		/* [nsources] types, in the order of the sources */
 	AttrNumber *attributes;		/* [nsources] attribute numbers, in the order of the sources */
-	/* the remaining arrays are in the order of a row: features first */
+	/* the remaining arrays are in the order of a row: features first, or with a transition in that of the sources */
 	int			nroles;			/* columns with a role, which are the last of a row */
 	GrNumberKind *row_kinds;	/* [nsources] types, with GR_INT8_EXACT */
 	bool		any_bigint;		/* row_kinds has GR_INT8_EXACT */
@@ -49,7 +53,7 @@ typedef struct GrScanAggregate
 	int			nspans;			/* used if all_float8 is true and no element of fixed is -1 */
 	GrScanSpan *spans;
 
-	GrTaker    *taker;			/* taker of the running scan; NULL before the first row */
+	GrTaker    *taker;			/* taker of the running scan; NULL before the first row, or with a transition */
 	struct GrState ***states;	/* with groups: [GR_TAKER_ROWS_MAX] for each row of taker, the group's state pointer */
 } GrScanAggregate;
 
@@ -69,6 +73,8 @@ typedef struct GrScanState
 	SeqScanState *child;
 	int			naggregates;
 	GrScanAggregate *aggregates;
+	ExprContext *transition_memory; /* holds transition values; NULL: no aggregate has a transition */
+	ExprContext *spill_memory;	/* in place of transition_memory for a row that goes to a file */
 	int			ncomparisons;
 	GrComparison *comparisons;	/* comparisons in the WHERE clause, all of which a row must pass */
 	ExprState **constants;		/* [ncomparisons] constants of the comparisons */
@@ -103,6 +109,16 @@ extern void gr_scan_begin(CustomScanState *node, EState *estate, int eflags);
 
 /* Creates and starts the taker of a. Called at the aggregate's first row. */
 extern void gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a);
+
+/*
+ * Rows; see scan_rows.c
+ */
+
+/* Gives the tuples of a page that pass the WHERE clause to all aggregates. */
+extern void gr_scan_take_page(GrScanState *s, const GrHeapPage *page);
+
+/* Gives the tuple in the child's slot to all aggregates if it passes the WHERE clause. */
+extern void gr_scan_take_slot(GrScanState *s);
 
 /*
  * With groups

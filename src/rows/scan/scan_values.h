@@ -53,6 +53,23 @@ gr_read_number(GrNumberKind kind, const char *at)
 	}
 }
 
+/* Returns the value of nbytes bytes, of a type passed by value, at address at. */
+static inline Datum
+gr_read_by_value(int16 nbytes, const char *at)
+{
+	switch (nbytes)
+	{
+		case 8:
+			return Int64GetDatum(*(const int64 *) at);
+		case 4:
+			return Int32GetDatum(*(const int32 *) at);
+		case 2:
+			return Int16GetDatum(*(const int16 *) at);
+		default:
+			return CharGetDatum(*at);
+	}
+}
+
 /* A comparison of a column with a constant: both numbers, or both dates or timestamps */
 typedef struct GrComparison
 {
