@@ -45,8 +45,8 @@ extern Expr *gr_wrapped_column(const GrWrapper *wrapper, int k);
 extern Expr *gr_wrapper_parameter(int id, Oid type);
 
 /*
- * Returns a constant of a variable-length type, without a collation: postgres_fdw does not send calls whose collation is
- * not that of a foreign column. The value is not copied and must live as long as the plan.
+ * Returns a constant of a variable-length type, without a collation: postgres_fdw does not send calls whose collation
+ * is not that of a foreign column. The value is not copied and must live as long as the plan.
  */
 extern Expr *gr_wrapper_constant(Datum value, Oid type);
 

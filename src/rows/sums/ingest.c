@@ -416,8 +416,8 @@ gr_ingest_plan(GrIngest *ingest)
 
 /*
  * Plans the aggregate of the sums as the first plan. Returns false if the aggregate is not used or its plan does not
- * tell the number of rows. With a planner hook, tables may be remote, which only the plan of the query itself shows. For
- * a foreign table, another plan is tried first (plan_shipped_sums()).
+ * tell the number of rows. With a planner hook, tables may be remote, which only the plan of the query itself shows.
+ * For a foreign table, another plan is tried first (plan_shipped_sums()).
  */
 static bool
 plan_sums_first(GrIngest *ingest)

@@ -129,7 +129,7 @@ plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 }
 
 /*
- * Plans the sums of a query over foreign tables. Returns NULL unless their server makes all of the sums, as postgres_fdw
+ * Plans the sums of a query over foreign tables. Returns NULL unless their server makes all of the sums. postgres_fdw
  * lets it if the server's option "extensions" lists gpureg and the conditions of the query can be sent.
  */
 static GrPlan *
@@ -193,8 +193,8 @@ describe_places(void *arg)
 {
 	(void) arg;
 	if (geterrcode() == ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE)
-		errcontext("sums made where the rows are, where the response is called y, and the features x1, x2, ... in their "
-				   "order");
+		errcontext("sums made where the rows are, where the response is called y, and the features x1, x2, ... in "
+				   "their order");
 }
 
 /* Runs the plan of sums and returns its one value. */
