@@ -118,6 +118,15 @@ gr_flip(double v, unsigned flip)
 	return v;
 }
 
+static inline double
+gr_exponent_of(double v)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return (double) (bits >> 52) - 1023.0;
+}
+
 static inline void
 gr_transpose_plain(double *to, size_t pitch, const double *from, size_t ncols, const double *shift)
 {

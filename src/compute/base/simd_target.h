@@ -27,6 +27,7 @@
  *	 V_SWAP1(v) V_SWAP2(v) V_SWAP4(v)    exchanges lanes l and l XOR 1, 2, 4; v if there are not so many lanes
  *	 V_FLIP(v, bits)                     -v in each lane l where bit l of bits, an unsigned, is 1; else v
  *	 V_SHIFT_TO_EXPONENT(v)              bits of v, shifted left by 52
+ *	 V_EXPONENT(v)                       exponent of v > 0, the largest integer k with 2^k <= v; v is normal
  *	 V_HOLD(v)                           keeps v in a register, so that v is not loaded again at every use
  *	 V_BLOCK                             rows and columns that V_TRANSPOSE() moves
  *	 V_TRANSPOSE(to, pitch, from, ncols, shift)   V_BLOCK rows of V_BLOCK values, minus their shift, into columns
@@ -72,6 +73,7 @@
 #undef V_SWAP4
 #undef V_FLIP
 #undef V_SHIFT_TO_EXPONENT
+#undef V_EXPONENT
 #undef V_HOLD
 #undef V_BLOCK
 #undef V_TRANSPOSE
@@ -127,6 +129,8 @@
 	_mm512_castsi512_pd(_mm512_mask_xor_epi64(_mm512_castpd_si512(v), (__mmask8) (bits), _mm512_castpd_si512(v), \
 											  U_SET1(INT64_MIN)))
 #define V_SHIFT_TO_EXPONENT(v) _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(v), 52))
+#define V_EXPONENT(v) \
+	_mm512_sub_pd(U_FLOAT(_mm512_srli_epi64(_mm512_castpd_si512(v), 52)), _mm512_set1_pd(1023.0))
 #define V_HOLD(v) __asm__("" : "+v" (v))
 #define V_BLOCK 4
 #define V_TRANSPOSE gr_transpose_avx2
@@ -180,6 +184,8 @@
 	_mm256_xor_pd(v, _mm256_and_pd(_mm256_set1_pd(-0.0), _mm256_castsi256_pd(\
 		_mm256_sllv_epi64(_mm256_set1_epi64x((long long) (bits)), _mm256_set_epi64x(60, 61, 62, 63)))))
 #define V_SHIFT_TO_EXPONENT(v) _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(v), 52))
+#define V_EXPONENT(v) \
+	_mm256_sub_pd(U_FLOAT(_mm256_srli_epi64(_mm256_castpd_si256(v), 52)), _mm256_set1_pd(1023.0))
 #define V_HOLD(v) __asm__("" : "+x" (v))
 #define V_BLOCK 4
 #define V_TRANSPOSE gr_transpose_avx2
@@ -232,6 +238,7 @@
 	vreinterpretq_f64_u64(veorq_u64(vreinterpretq_u64_f64(v), vandq_u64(vdupq_n_u64(UINT64_C(1) << 63), \
 		vshlq_u64(vdupq_n_u64(bits), (int64x2_t) {63, 62}))))
 #define V_SHIFT_TO_EXPONENT(v) vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(v), 52))
+#define V_EXPONENT(v) vsubq_f64(vcvtq_f64_u64(vshrq_n_u64(vreinterpretq_u64_f64(v), 52)), vdupq_n_f64(1023.0))
 #define V_HOLD(v) __asm__("" : "+w" (v))
 #define V_BLOCK 2
 #define V_TRANSPOSE gr_transpose_neon
@@ -285,6 +292,7 @@
 #define V_SWAP4(v) (v)
 #define V_FLIP(v, bits) gr_flip(v, bits)
 #define V_SHIFT_TO_EXPONENT(v) gr_shift_to_exponent(v)
+#define V_EXPONENT(v) gr_exponent_of(v)
 #define V_HOLD(v) ((void) 0)
 #define V_BLOCK 1
 #define V_TRANSPOSE gr_transpose_plain

@@ -175,6 +175,8 @@ weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 		double		margin = gr_margin_of(pass->distribution, eta, y);
 		GrGlmRow	row = gr_glm_row(pass->distribution, eta, y, prior);
 
+		if (pass->measure == GR_MEASURE_OBSERVED)
+			row = gr_observed_row(pass->distribution, row, eta, y);
 		chunk->weight[r] = row.u * row.u;
 		chunk->residual[r] = row.u * row.v;
 		totals->loss += row.half_deviance;
@@ -205,6 +207,19 @@ weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *to
 		chunk->weight[r] = chunk->residual[r] = 0.0;
 }
 
+/* Weighs a chunk by mean_rows(). Returns false if its rows are not for that kernel. */
+static bool
+weigh_means(const GrPass *pass, const GrStepVersion *version, const GrChunk *chunk, GrChunkTotals *totals)
+{
+	GrMeanRule	rule = gr_mean_rule(pass->distribution, pass->measure == GR_MEASURE_OBSERVED);
+
+	if (!gr_has_mean_rows(pass->distribution) ||
+		!version->in_range(chunk->weight, chunk->columns + chunk->nterms * chunk->pitch, rule.unit, chunk->nrows))
+		return false;
+	version->mean_rows(&rule, chunk, totals);
+	return true;
+}
+
 static bool
 add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk, GrPoll *poll)
 {
@@ -225,7 +240,10 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 				gr_count_loss(chunk->columns[chunk->nterms * chunk->pitch + (size_t) r]);
 	}
 	else if (!gr_is_logistic(pass->distribution))
-		weigh_chunk(pass, chunk, &totals);
+	{
+		if (!weigh_means(pass, version, chunk, &totals))
+			weigh_chunk(pass, chunk, &totals);
+	}
 	else if (chunk->prior != NULL)
 		version->logistic_weighted(chunk, &totals);
 	else

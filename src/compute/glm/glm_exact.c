@@ -27,6 +27,7 @@ typedef struct ExactWork
 	const GrStepVersion *version;
 	int			max_lanes;
 	GrPoll	   *poll;
+	bool		observed;		/* u and v of the chunk are those of the pass's measure if it is OBSERVED */
 	bool		at_zero;		/* EXACT with beta = 0 and no faces: predictors are not computed */
 	double	   *columns;		/* columns of the rows; later the scratch of gr_gram_add() */
 	double	   *transformed;	/* NROWS rows of exact_shape(), padded by a vector */
@@ -225,6 +226,16 @@ are_plain(const ExactWork *work, const double *rows)
 	return true;
 }
 
+/* True if all weights, if any, are far from the ends of float8's range. */
+static bool
+are_of_weight(const double *prior, int nrows)
+{
+	for (int r = 0; r < nrows && prior != NULL; r++)
+		if (!(prior[r] >= GR_MEAN_LEAST && prior[r] <= GR_MEAN_MOST))
+			return false;
+	return true;
+}
+
 #define GROWTHS 4
 
 /*
@@ -272,6 +283,46 @@ weigh_plain(ExactWork *work, double *sums, int nrows)
 	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
 }
 
+/*
+ * Like weigh_kind() for the families of mean_cpu.h, on vectors. Returns false if the rows are not for that kernel.
+ * work->size becomes the half deviances.
+ */
+static bool
+weigh_means(ExactWork *work, double *sums, int nrows)
+{
+	const GrPass *pass = work->pass;
+	GrMeanRule	rule = gr_mean_rule(pass->distribution, pass->measure == GR_MEASURE_OBSERVED);
+	const double *response = work->columns + (size_t) gr_response_at(pass->shape) * PITCH;
+	const double *prior = pass->shape.weight ? work->columns + (size_t) gr_weight_at(pass->shape) * PITCH : NULL;
+	GrMeanRows	means = {work->eta, response, prior, work->u, work->v, work->size, nrows};
+	double		least = sums[GR_SUM_MIN_MARGIN];
+	double		nones = 0.0;
+	GrDD		half = {0.0, 0.0};
+
+	if (!gr_has_mean_rows(pass->distribution) ||
+		!work->version->in_range(work->eta, response, rule.unit, nrows) || !are_of_weight(prior, nrows))
+		return false;
+	work->version->mean_rows_exact(&rule, &means);
+	for (int k = 0; k < work->nkept; k++)
+	{
+		int			r = work->kept[k];
+		double		margin = gr_margin_of(pass->distribution, work->eta[r], response[r]);
+		GrDD		sum = gr_two_sum(half.hi, work->size[r]);
+
+		half.hi = sum.hi;
+		half.lo += sum.lo;
+		work->u[k] = work->u[r];
+		work->v[k] = work->v[r];
+		least = margin < least ? margin : least;
+		nones += response[r];
+	}
+	half = gr_two_sum(half.hi, half.lo);
+	sums[GR_SUM_MIN_MARGIN] = least;
+	sums[GR_SUM_NONES] += nones;
+	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
+	return true;
+}
+
 static void
 weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 {
@@ -280,7 +331,11 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 	else if (gr_measure_is_of_edge(work->pass->measure))
 		weigh_kind(work, sums, rows, EDGE_ROW);
 	else if (!gr_is_logistic(work->pass->distribution))
-		weigh_kind(work, sums, rows, OTHER_ROW);
+	{
+		work->observed = weigh_means(work, sums, nrows);
+		if (!work->observed)
+			weigh_kind(work, sums, rows, OTHER_ROW);
+	}
 	else if (are_plain(work, rows))
 		weigh_plain(work, sums, nrows);
 	else
@@ -330,6 +385,8 @@ apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
 
 		if (pass->measure == GR_MEASURE_OBSERVED)
 		{
+			if (work->observed)
+				return;
 			row = gr_observed_row(pass->distribution, row, work->eta[r],
 								  gr_row_response(rows + (size_t) r * stride, pass->shape));
 			work->u[k] = row.u;

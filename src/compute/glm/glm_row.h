@@ -425,17 +425,20 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
 GR_HD bool
 gr_has_observed(GrDistribution distribution)
 {
-	return distribution.family == GR_NEGATIVE_BINOMIAL && distribution.link == GR_LOG;
+	return (distribution.family == GR_NEGATIVE_BINOMIAL || distribution.family == GR_GAMMA) &&
+		distribution.link == GR_LOG;
 }
 
 /*
- * Changes a negative binomial row at exp(eta) to Newton's weight mu theta (y + theta) / (mu + theta)^2, from the
- * expected weight mu theta / (mu + theta). The product of u and v and the deviance stay.
+ * Changes a row at exp(eta) to Newton's weight: of the negative binomial family mu theta (y + theta) / (mu + theta)^2,
+ * from the expected weight mu theta / (mu + theta); of the gamma family y / mu, from 1. The product of u and v and the
+ * deviance stay.
  */
 GR_HD GrGlmRow
 gr_observed_row(GrDistribution distribution, GrGlmRow row, double eta, double y)
 {
-	double		ratio = sqrt((y + distribution.theta) / (exp(eta) + distribution.theta));
+	double		ratio = distribution.family == GR_GAMMA ? sqrt(gr_response_in_unit(distribution, y) / exp(eta)) :
+		sqrt((y + distribution.theta) / (exp(eta) + distribution.theta));
 
 	if (row.u > 0.0)
 	{

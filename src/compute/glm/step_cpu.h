@@ -15,6 +15,7 @@
 
 #include "compute/base/row.h"
 #include "compute/base/simd.h"
+#include "compute/glm/mean_cpu.h"
 
 /* Columns of a turn, a multiple of three. With the rows of a wide chunk they fit the second-level cache. */
 #define GR_HESSIAN_PANEL 384
@@ -57,6 +58,10 @@ typedef struct GrStepVersion
 	void		(*logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals);
 	/* Poisson family with the log link; loss lacks the part of the responses alone, y log(y) - y */
 	void		(*poisson) (const GrChunk *chunk, GrChunkTotals *totals);
+	/* families of mean_cpu.h, for rows that are in_range() */
+	bool		(*in_range) (const double *eta, const double *response, double unit, int nrows);
+	void		(*mean_rows) (const GrMeanRule *rule, const GrChunk *chunk, GrChunkTotals *totals);
+	void		(*mean_rows_exact) (const GrMeanRule *rule, const GrMeanRows *rows);
 	void		(*gradient) (const GrChunk *chunk, double opaque_one);
 	void		(*curvature) (const GrChunk *chunk, double opaque_one);
 	/* columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
@@ -384,6 +389,8 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
+#include "compute/glm/mean_cpu.h"
+
 /* Adds r z to the lanes, each with its own sum and correction. */
 static TARGET void
 NAME(gradient) (const GrChunk *chunk, double opaque_one)
@@ -651,6 +658,9 @@ const GrStepVersion NAME(gr_step) = {
 	.logistic = NAME(logistic),
 	.logistic_weighted = NAME(logistic_weighted),
 	.poisson = NAME(poisson),
+	.in_range = NAME(in_range),
+	.mean_rows = NAME(mean_rows),
+	.mean_rows_exact = NAME(mean_rows_exact),
 	.gradient = NAME(gradient),
 	.curvature = NAME(curvature),
 	.hessian = NAME(hessian),
