@@ -112,3 +112,56 @@ SELECT s.* FROM glm_same(gpu_glm_fit('SELECT y + 1 AS y, x, x[1] / 10 AS o FROM 
                              'gamma', offsets => 'o')) s;
 DROP FUNCTION glm_same;
 DROP TABLE glm_wide;
+
+-- Large fits start from a sample: the same fit as over kept rows, also if the first rows are unlike the others.
+CREATE TABLE glm_many AS
+SELECT i, a, b, a * a * 2 AS c, floor(-ln(u) * exp(0.4 + a - b / 2)) AS count, -ln(u) * exp(0.4 + a - b / 2) AS time
+FROM (SELECT i, hashint8(i) / 2147483648.0 AS a, hashint8(i + 1000000) / 2147483648.0 AS b,
+      (hashint8(i + 2000000) + 2147483649.0) / 4294967297.0 AS u FROM generate_series(1, 40000) i OFFSET 0) t;
+ANALYZE glm_many;
+CREATE TEMP TABLE glm_starts (name text, starts boolean, query text, family text, theta float8, l2 float8,
+    weights text, vcov text);
+INSERT INTO glm_starts VALUES
+    ('Poisson', true, 'SELECT count, a, b, c FROM glm_many', 'poisson', NULL, 0, NULL, 'iid'),
+    ('weights', true, 'SELECT count, a, b, c, 1 + i % 3 AS w FROM glm_many', 'poisson', NULL, 3, 'w', 'HC1'),
+    ('gamma', true, 'SELECT time, a, b, c FROM glm_many', 'gamma', NULL, 0, NULL, 'iid'),
+    ('robust', true, 'SELECT time, a + 50, b, c, 1.5 + a AS w FROM glm_many', 'gamma', NULL, 0, 'w', 'HC0'),
+    ('theta', true, 'SELECT count, a, b, c FROM glm_many', 'negative binomial', 1, 0, NULL, 'iid'),
+    ('unlike', false, 'SELECT CASE WHEN i < 9000 THEN 9 - 9 * a ELSE count END, a, b FROM glm_many', 'poisson', NULL, 0,
+        NULL, 'iid'),
+    ('first constant', false, 'SELECT time, CASE WHEN i < 9000 THEN 1 ELSE a END, b FROM glm_many', 'gamma', NULL, 0,
+        NULL, 'iid'),
+    ('first 0', false, 'SELECT CASE WHEN i < 9000 THEN 0 ELSE count END, a, b FROM glm_many', 'poisson', NULL, 0, NULL,
+        'iid'),
+    ('separated', false, 'SELECT CASE WHEN i > 39000 THEN 0 ELSE count END, a, i > 39000 AS d FROM glm_many', 'poisson',
+        NULL, 0, NULL, 'iid'),
+    ('unit', false, 'SELECT time * 1e-40, a, b FROM glm_many', 'gamma', NULL, 0, NULL, 'iid'),
+    ('collinear', false, 'SELECT time, a, b, a + b AS ab FROM glm_many', 'gamma', NULL, 0, NULL, 'iid'),
+    ('identity', false, 'SELECT count + 1 AS y, a FROM glm_many', 'gaussian', NULL, 0, NULL, 'iid');
+SET client_min_messages = error; SET gpureg.device = cpu; SET max_parallel_workers_per_gather = 0;
+CREATE TEMP TABLE glm_started AS SELECT name, starts, gpu_glm_fit(query, family, theta => theta, l2 => l2,
+    weights => weights, vcov => vcov) AS kept, NULL::gpu_model AS again, '' AS reason FROM glm_starts;
+SET gpureg.ring_size = '1MB';
+DO $$
+DECLARE
+    q record;
+    m gpu_model;
+BEGIN
+    FOR q IN SELECT * FROM glm_starts LOOP
+        m := gpu_glm_fit(q.query, q.family, theta => q.theta, l2 => q.l2, weights => q.weights, vcov => q.vcov);
+        UPDATE glm_started SET again = m, reason = r.reason FROM gpu_last_run() r WHERE name = q.name;
+    END LOOP;
+END
+$$;
+RESET ALL;
+SELECT s.name, (kept).converged = (again).converged AND (kept).rank = (again).rank
+       AND (kept).separated IS NOT DISTINCT FROM (again).separated AS same,
+       abs((kept).deviance / (again).deviance - 1) < 1e-12 AS deviance,
+       abs((kept).null_deviance / (again).null_deviance - 1) < 1e-12 AS null_deviance,
+       (SELECT max(abs(u.estimate - v.estimate) / u.std_error) < 1e-10 AND max(abs(u.std_error / v.std_error - 1)) < 1e-12
+        FROM gpu_tidy(kept) u JOIN gpu_tidy(again) v USING (term)) AS terms,
+       (reason ~ 'after a fit to its first') = starts AS starts
+FROM glm_started s ORDER BY s.name;
+SELECT name, substring(reason from '(\d+) times$')::int AS times FROM glm_started
+WHERE name IN ('Poisson', 'weights', 'gamma', 'robust', 'theta') ORDER BY name;
+DROP TABLE glm_many;

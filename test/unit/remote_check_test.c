@@ -453,7 +453,7 @@ test_numbers(void)
 		check(level == (numbers[k] == 3.5 ? 3 : -1) && gr_part_indicator(&contrasts, &numbers[k]) < 3,
 			  "%g is no level of four", numbers[k]);
 		check((double) key == trunc(numbers[k]) || key == 0, "%g is the key %lld", numbers[k], (long long) key);
-		check(numbers[k] >= 0 || !(gr_count_loss(numbers[k]) < 0), "%g is no count", numbers[k]);
+		check(numbers[k] >= 0 || !(gr_count_losses(&numbers[k], NULL, 1) < 0), "%g is no count", numbers[k]);
 	}
 	check(gr_count_of(NAN) == INT64_MAX && gr_count_of(-1e300) == 0 && gr_count_of(1e300) == INT64_MAX &&
 		  gr_count_of(7) == 7, "counts of rows");

@@ -159,6 +159,89 @@ test_sample(void)
 	}
 }
 
+/* Replaces the classes by counts, or by times for the gamma family, with the mean exp(0.2 + x'b). */
+static void
+respond(Data *data, GrFamily family)
+{
+	for (int64_t r = 0; r < data->nrows; r++)
+	{
+		double	   *row = row_of(data, r);
+		double		eta = 0.2;
+		double		size = 0;
+
+		for (int j = 0; j < data->p; j++)
+			eta += row[j] * (j % 2 == 0 ? 0.7 : -0.5);
+		while (family != GR_GAMMA && (size -= log(0.5 + 0.5 * uniform()) / exp(eta)) < 1 && row[data->p] < 1000)
+			row[data->p] += 1;
+		if (family == GR_GAMMA)
+			row[data->p] = -log(0.5 + 0.5 * uniform()) * exp(eta);
+	}
+}
+
+/* Fits other families than the logistic one from a sample: the answers are those from 0, in fewer passes. */
+static void
+test_families(void)
+{
+	static const struct
+	{
+		GrDistribution distribution;
+		bool		intercept;
+		double		l2;
+		int			saved;		/* least number of passes saved */
+	}			cases[] = {
+		{{GR_POISSON, GR_LOG, 0, 0}, true, 0, 3}, {{GR_POISSON, GR_LOG, 0, 0}, false, 0, 1},
+		{{GR_POISSON, GR_LOG, 0, 0}, true, 50, 3}, {{GR_GAMMA, GR_LOG, 0, 0}, true, 0, 5},
+		{{GR_GAMMA, GR_LOG, 0, 0}, false, 30, 3}, {{GR_NEGATIVE_BINOMIAL, GR_LOG, 4, 0}, true, 0, 3}
+	};
+
+	for (size_t c = 0; c < LENGTH(cases); c++)
+	{
+		Data		data = data_new(3, 40000);
+		Data		sample;
+		GrRowRules	rules = {cases[c].distribution.family, GR_PRIOR_WEIGHTS, cases[c].distribution.theta};
+		GrRowTotals totals = {0};
+		GrRowTotals few = {0};
+		GrGlmOptions options = defaults(&data);
+		GrGlmOptions of_sample;
+		double		start[4] = {NAN};
+		double		shift[3];
+		double		worst;
+		bool		given;
+		Run			from_zero;
+		Run			run;
+
+		for (int64_t k = 0; k < data.nrows * 4; k++)
+			data.rows[k] = k % 4 == 3 ? 0 : uniform();
+		respond(&data, rules.family);
+		sample = first_rows(&data, 5000);
+		gr_totals_add(&totals, data.rows, data.nrows, options.shape, rules);
+		gr_totals_add(&few, sample.rows, sample.nrows, options.shape, rules);
+		options.distribution = cases[c].distribution;
+		options.intercept = cases[c].intercept;
+		options.l2 = cases[c].l2;
+		options.totals = &few;
+		options.can_be_coarse = true;
+		of_sample = options;
+		given = sample_shift(&sample, &of_sample, 0.125, start, shift);
+		options.totals = &totals;
+		from_zero = run_fit(&data, &options);
+		run = run_without_zero(&data, &options, start, shift);
+		worst = apart(run.fit, from_zero.fit);
+		check(given && regular(&run) && run.npasses <= from_zero.npasses - cases[c].saved,
+			  "%s, case %zu: %d passes, not %d", gr_family(rules.family)->name, c, run.npasses, from_zero.npasses);
+		check(worst < 1e-12, "%s, case %zu: results differ by %.2g", gr_family(rules.family)->name, c, worst);
+		run_free(&run);
+		for (int j = 0; j < 4; j++)
+			start[j] += 4;
+		run = run_without_zero(&data, &options, start, shift);
+		check(run.npasses <= from_zero.npasses + 2 && apart(run.fit, from_zero.fit) < 1e-12,
+			  "%s, case %zu, a start far off: %d passes", gr_family(rules.family)->name, c, run.npasses);
+		run_free(&run);
+		run_free(&from_zero);
+		data_free(&data);
+	}
+}
+
 /* Checks starts at the maximum, nearby, far off, on the other side, at NaN, and at the end of float8's range. */
 static void
 test_places(void)
@@ -457,5 +540,6 @@ main(void)
 	test_separated();
 	test_none();
 	test_last_pass();
+	test_families();
 	return unit_done();
 }

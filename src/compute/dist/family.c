@@ -109,7 +109,7 @@ add_constant(GrRowTotals *totals, GrDD term)
 /* Functions of a count. Tabulated, as most counts are small. */
 typedef struct CountValues
 {
-	double		loss;			/* gr_count_loss() */
+	double		loss;			/* y log(y) - y */
 	double		log_saturated;	/* log of the Poisson probability of y if the mean is y */
 } CountValues;
 
@@ -141,9 +141,13 @@ count_values(double y)
 }
 
 double
-gr_count_loss(double y)
+gr_count_losses(const double *responses, const double *weights, int n)
 {
-	return count_values(y).loss;
+	double		sum = 0.0;
+
+	for (int r = 0; r < n; r++)
+		sum += (weights == NULL ? 1.0 : weights[r]) * count_values(responses[r]).loss;
+	return sum;
 }
 
 /* Table of the log of the negative binomial probability of small counts, filled as counts occur. */

@@ -184,8 +184,8 @@ gr_has_totals(GrRowShape shape, GrRowRules rules)
 extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
 extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 
-/* Returns y log(y) - y for a response y >= 0. */
-extern double gr_count_loss(double y);
+/* Returns the sum of w (y log(y) - y) over responses y >= 0. weights: w; NULL: all 1. */
+extern double gr_count_losses(const double *responses, const double *weights, int n);
 
 /*
  * Returns the deviance of the best common mean for responses of 0 and 1. weights: sum of weights; ones: sum of the

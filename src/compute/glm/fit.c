@@ -17,7 +17,8 @@ gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind)
 	fit->pass.measure = kind == GR_PASS_EXACT && state->coarse && state->nfaces == 0 ? GR_MEASURE_COARSE_STEP :
 		GR_MEASURE_STEP;
 	fit->pass.counts = state->options.weighting == GR_FREQUENCIES;
-	if (phase == GR_PHASE_ITERATE && kind == GR_PASS_EXACT && state->observed)
+	if (state->observed &&
+		(kind == GR_PASS_EXACT ? phase == GR_PHASE_ITERATE : kind == GR_PASS_FAST && state->unproven))
 		fit->pass.measure = GR_MEASURE_OBSERVED;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);
 	fit->pass.faces = state->faces;

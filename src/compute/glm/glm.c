@@ -234,10 +234,11 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	else if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG &&
 			 pass->distribution.exponent == 0)
 	{
+		double		losses = gr_count_losses(chunk->columns + chunk->nterms * chunk->pitch, chunk->prior, chunk->nrows);
+
 		version->poisson(chunk, &totals);
-		for (int r = 0; r < chunk->nrows; r++)
-			totals.loss += (chunk->prior == NULL ? 1.0 : chunk->prior[r]) *
-				gr_count_loss(chunk->columns[chunk->nterms * chunk->pitch + (size_t) r]);
+		totals.loss += losses;
+		sums[GR_SUM_NRIGHT] += losses;
 	}
 	else if (!gr_is_logistic(pass->distribution))
 	{

@@ -37,8 +37,8 @@ typedef enum GrMeasure
 	/* a step of a logistic regression with Firth's (1993) penalty: r has h (1/2 - mu) besides y - mu */
 	GR_MEASURE_FIRTH,
 	/*
-	 * A step of the negative binomial family with log link and observed weights, those of Newton's method; see
-	 * gr_observed_row().
+	 * A step of the negative binomial or the gamma family with log link and observed weights, those of Newton's method;
+	 * see gr_observed_row(). Also of FAST passes on the CPU.
 	 */
 	GR_MEASURE_OBSERVED,
 	/*

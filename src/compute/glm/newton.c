@@ -175,8 +175,8 @@ next_kind(const GrGlmFit *fit)
 
 	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
 		return GR_PASS_FAST;
-	if (gr_fit_is_solved_at_zero(&state->options) || state->options.firth || state->observed || state->nfaces > 0 ||
-		state->stiff ||
+	if (gr_fit_is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff ||
+		(state->observed && !state->unproven) ||
 		length <= fmax(1e-6, state->options.tol) || length <= FAST_ROUNDINGS * rounding_of(fit))
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
@@ -205,6 +205,7 @@ bool
 gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
+	GrPassKind	kind;
 
 	if (fit->iterations >= state->max_iter)
 	{
@@ -223,7 +224,10 @@ gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	fit->iterations++;
 	state->check = state->decrement > CHECKED_DECREMENT;
 	state->step = state->stretch = stretch(fit);
-	return try_step(fit, next_kind(fit));
+	kind = next_kind(fit);
+	/* with a start, FAST passes are observed; the last pass has expected weights, for the covariances */
+	state->observed &= !state->unproven || kind == GR_PASS_FAST;
+	return try_step(fit, kind);
 }
 
 /* True if the last pass was coarse and a column is too nearly collinear for that; later passes are not coarse then. */

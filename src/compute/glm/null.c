@@ -19,6 +19,9 @@
 
 #define PASSES_MAX 200
 
+/* A null deviance is not taken from terms that are together this many times as large. */
+#define CANCELED_MAX 64
+
 /* Returns the sum of squares left by a linear regression without features, from the pass at 0. */
 static double
 total_squares(GrGlmFit *fit)
@@ -102,11 +105,44 @@ ask(GrGlmFit *fit)
 	return true;
 }
 
+/*
+ * Sets the null deviance of a fit that started from a sample, from sums that other passes have made. Leaves it unset if
+ * there is no formula, or if the formula's terms cancel.
+ */
+static void
+find_by_totals(GrGlmFit *fit)
+{
+	const GrGlmState *state = fit->state;
+	const GrRowTotals *totals = state->options.totals;
+	GrFamily	family = state->options.distribution.family;
+	double		responses = 0;	/* part of half the deviance that depends on no mean, and the rest */
+	double		means = 0;
+	double		sum;
+
+	if (!state->unproven || !state->options.intercept || state->options.distribution.exponent != 0)
+		return;
+	if (family == GR_POISSON && state->count_losses != 0)
+	{
+		responses = state->count_losses;
+		means = totals->ones * (1 - log(totals->ones / totals->weights));
+	}
+	else if (family == GR_GAMMA)
+	{
+		responses = totals->log_constant;
+		means = totals->weights * log(totals->ones / totals->weights);
+	}
+	sum = responses + means;
+	if (CANCELED_MAX * sum > fabs(responses) + fabs(means))
+		fit->null_deviance = 2 * sum;
+}
+
 bool
 gr_null_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 
+	if (isnan(fit->null_deviance))
+		find_by_totals(fit);
 	if (!isnan(fit->null_deviance) || state->options.skip_null)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	state->null_low = -INFINITY;

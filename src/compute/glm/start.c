@@ -10,6 +10,9 @@
  * then left out. The fit checks the steps that it solves from the start on; at the first step that a fit from 0 might
  * not have made, it begins anew at 0.
  *
+ * Other families than the binomial start only so, without a pass at 0. Their steps from the start are Newton's: the
+ * gamma family's FAST passes have observed weights.
+ *
  * A start hides no separation. A direction that separates the whole has no row of the sample on its wrong side. So it
  * separates the sample too, or is 0 on all of it, and the sample has more aliased terms than the whole. Neither gives a
  * start that is used.
@@ -18,6 +21,7 @@
 #include <string.h>
 
 #include "compute/glm/glm_row.h"
+#include "compute/glm/null.h"
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
@@ -40,12 +44,34 @@
 #define PIVOT_MIN 1e-4
 #define FIRST_STEP_MAX 0.1
 
+/* Largest |log2| of the mean response with which a fit begins in the response's own unit, see response_unit.h. */
+#define OWN_UNIT_MAX 16.0
+
+/* True if fits of the distribution may start without a pass at 0. Their likelihoods are concave. */
+static bool
+has_start_family(const GrGlmOptions *options)
+{
+	GrFamily	family = options->distribution.family;
+
+	return gr_is_logistic(options->distribution) ||
+		(options->distribution.link == GR_LOG && !options->estimate_theta && options->totals != NULL &&
+		 (family == GR_POISSON || (options->can_be_coarse && gr_has_observed(options->distribution))));
+}
+
 bool
 gr_glm_uses_start(const GrGlmOptions *options)
 {
 	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN && !options->shape.offset &&
-		!options->firth &&
-		gr_is_logistic(options->distribution);
+		!options->firth && has_start_family(options);
+}
+
+/* True if the mean response is in a unit in which sums stay in range. */
+static bool
+is_in_own_unit(const GrGlmOptions *options)
+{
+	const GrRowTotals *totals = options->totals;
+
+	return gr_is_logistic(options->distribution) || fabs(log2(totals->ones / totals->weights)) <= OWN_UNIT_MAX;
 }
 
 GrGlmOptions
@@ -93,7 +119,8 @@ take_estimate(const GrGlmFit *sample, double *start)
 bool
 gr_glm_take_start(const GrGlmFit *sample, double *start)
 {
-	return take_estimate(sample, start) && sample->state->left_by_first > 4.0 * sample->rank;
+	return gr_is_logistic(sample->state->options.distribution) && take_estimate(sample, start) &&
+		sample->state->left_by_first > 4.0 * sample->rank;
 }
 
 /* True if no term is left out and each pivot is far from that of a collinear term. */
@@ -114,7 +141,7 @@ gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift)
 	const GrGlmOptions *options = &state->options;
 
 	if (!take_estimate(sample, start) || sample->rank < sample->nterms || sample->basis != NULL ||
-		!has_pivots(sample) || (options->shape.weight && !options->intercept))
+		!has_pivots(sample) || !is_in_own_unit(options) || (options->shape.weight && !options->intercept))
 		return false;
 	memcpy(shift, state->shift, (size_t) options->shape.nfeatures * sizeof(double));
 	return true;
@@ -173,6 +200,7 @@ gr_start_begin(GrGlmFit *fit)
 	if (options->start_shift == NULL || options->leave_out > 0 || !has_start(fit))
 		return false;
 	state->unproven = true;
+	state->observed = gr_has_observed(options->distribution);
 	fit->rank = fit->nterms;
 	memcpy(state->shift, options->start_shift, (size_t) options->shape.nfeatures * sizeof(double));
 	return ask(fit);
@@ -190,8 +218,11 @@ total_weight(const GrGlmFit *fit)
 bool
 gr_start_holds(const GrGlmFit *fit)
 {
-	return has_pivots(fit) &&
-		(fit->iterations > 1 || fit->state->decrement <= FIRST_STEP_MAX * total_weight(fit));
+	const GrGlmState *state = fit->state;
+	bool		logistic = gr_is_logistic(state->options.distribution);
+	double		longest = logistic ? total_weight(fit) : state->weight_sum / state->dispersion;
+
+	return has_pivots(fit) && (fit->iterations > 1 || state->decrement <= FIRST_STEP_MAX * longest);
 }
 
 bool
@@ -200,7 +231,7 @@ gr_start_drop(GrGlmFit *fit)
 	GrGlmState *state = fit->state;
 	size_t		full_nbytes = (size_t) state->nfull * sizeof(double);
 
-	state->unproven = false;
+	state->unproven = state->observed = false;
 	state->options.start = state->options.start_shift = NULL;
 	memset(state->theta, 0, full_nbytes);
 	memset(state->theta_old, 0, full_nbytes);
@@ -214,6 +245,25 @@ gr_start_drop(GrGlmFit *fit)
 }
 
 /*
+ * Takes what else the first pass over the rows tells, as no pass at 0 was made. Returns false if the start is to be
+ * dropped: its deviance is not below that at 0, or the response needs another unit.
+ */
+static bool
+take_rows(GrGlmFit *fit)
+{
+	GrGlmState *state = fit->state;
+	const double *hessian = fit->sums + GR_SUM_HEAD + 2 * state->nfull;
+
+	if (gr_is_logistic(state->options.distribution))
+		return gr_fit_deviance(fit) < 2 * log(2.0) * total_weight(fit);
+	for (int j = 0; j < state->nfull; j++)
+		state->scale[j] = sqrt(hessian[gr_at(j, j)]);
+	state->count_losses = fit->sums[GR_SUM_NRIGHT];
+	gr_null_choose(fit);
+	return is_in_own_unit(&state->options);
+}
+
+/*
  * Takes the pass at the start and decides whether to use it. No weight is larger than at 0, so the penalised deviance
  * at the end of Newton's first step from 0 is at most the minimum of its quadratic model at 0, deviance_old - decrement
  * (Boehning and Lindsay 1988). If the start is not lower, that step is taken: delta and decrement are still those at 0.
@@ -224,7 +274,7 @@ gr_start_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 
-	if (state->unproven && !(gr_fit_deviance(fit) < 2 * log(2.0) * total_weight(fit)))
+	if (state->unproven && !take_rows(fit))
 		return gr_start_drop(fit);
 	if (!state->unproven && !(gr_fit_deviance(fit) < state->deviance_old - state->decrement))
 	{

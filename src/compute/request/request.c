@@ -56,7 +56,8 @@ is_measured(const GrPass *pass)
 		return false;
 	if (pass->measure == GR_MEASURE_COARSE_STEP && gr_nterms(pass->shape.nfeatures) < GR_COARSE_TERMS_MIN)
 		return false;
-	return pass->kind == GR_PASS_EXACT || pass->measure == GR_MEASURE_STEP;
+	return pass->kind == GR_PASS_EXACT || pass->measure == GR_MEASURE_STEP ||
+		(pass->kind == GR_PASS_FAST && pass->measure == GR_MEASURE_OBSERVED);
 }
 
 bool
@@ -353,7 +354,7 @@ clusters_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *
 const GrRequestOps gr_request_ops_pass = {
 	.name = "a pass",.lay_out = lay_out_pass,.valid = pass_valid,.nsums = pass_nsums,.clear = pass_clear,
 	.merge = pass_merge,.add = pass_add,.scratch_nbytes = pass_scratch_nbytes,
-	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS,.totals = true,.batch = GR_REQUEST_BATCH
+	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS | GR_REQUEST_NO_TOTALS,.totals = true,.batch = GR_REQUEST_BATCH
 };
 
 const GrRequestOps gr_request_ops_boot = {
@@ -402,7 +403,7 @@ gr_request_polls(const GrRequest *request)
 bool
 gr_request_has_totals(const GrRequest *request)
 {
-	return kinds[request->kind]->totals;
+	return kinds[request->kind]->totals && (request->flags & GR_REQUEST_NO_TOTALS) == 0;
 }
 
 bool

@@ -52,13 +52,14 @@ typedef enum GrRequestArray
 #define GR_REQUEST_LINEAR 1		/* see GrPass.linear */
 #define GR_REQUEST_COUNTS 2		/* see GrPass.counts */
 #define GR_REQUEST_HESSIAN 4	/* see GrScores.hessian */
+#define GR_REQUEST_NO_TOTALS 8	/* the totals of a pass are known, and not summed again; see GrRowTotals */
 
 /* Head of the block, at a multiple of 8 bytes; the arrays follow. Members that a kind does not use are ignored. */
 typedef struct GrRequest
 {
 	uint64_t	nbytes;			/* size of the block */
 	int32_t		kind;			/* GrRequestKind */
-	uint32_t	flags;			/* bits GR_REQUEST_LINEAR, _COUNTS, _HESSIAN */
+	uint32_t	flags;			/* bits GR_REQUEST_LINEAR, _COUNTS, _HESSIAN, _NO_TOTALS */
 	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
 	/* members of passes, as in GrPass */

@@ -718,6 +718,8 @@ gr_source_sums(GrRowSource *source, GrRequest *request, double *sums)
 {
 	double		started = gr_now();
 
+	if (source->kind == &gr_source_query && !source->remote && source->nrows >= 0 && gr_request_is_pass(request))
+		request->flags |= GR_REQUEST_NO_TOTALS;
 	source->kind->again(source, request, sums);
 	source->npasses++;
 	gr_progress_pass();
