@@ -17,6 +17,7 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/tuplestore.h"
 
 #include "compute/base/compute.h"
 #include "projection/project.h"

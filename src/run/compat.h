@@ -34,6 +34,74 @@
 #define gr_executor_run(desc, nrows) ExecutorRun((desc), ForwardScanDirection, (nrows), true)
 #endif
 
+/* Plans an analyzed query that has no parameters. */
+#if PG_VERSION_NUM >= 190000
+#define gr_plan_analyzed(query, text, options) pg_plan_query((query), (text), (options), NULL, NULL)
+#else
+#define gr_plan_analyzed(query, text, options) pg_plan_query((query), (text), (options), NULL)
+#endif
+
+/* Makes an unordered Append of paths, and of paths that workers divide, after the example of another Append. */
+#if PG_VERSION_NUM >= 190000
+#define gr_append_like(root, rel, whole, divided, like) \
+	create_append_path((root), (rel), (AppendPathInput) {.subpaths = (whole),.partial_subpaths = (divided)}, NIL, NULL, \
+					   (like)->path.parallel_workers, (like)->path.parallel_aware, -1)
+#else
+#define gr_append_like(root, rel, whole, divided, like) \
+	create_append_path((root), (rel), (whole), (divided), NIL, NULL, (like)->path.parallel_workers, \
+					   (like)->path.parallel_aware, -1)
+#endif
+
+/* Begins a scan of a whole table. */
+#if PG_VERSION_NUM >= 190000
+#define gr_begin_scan(relation, snapshot) table_beginscan((relation), (snapshot), 0, NULL, SO_NONE)
+#else
+#define gr_begin_scan(relation, snapshot) table_beginscan((relation), (snapshot), 0, NULL)
+#endif
+
+/* Types of the counters of a plan node, of one process and of workers, and the seconds in them. */
+#if PG_VERSION_NUM >= 190000
+#define GrNodeCounters NodeInstrumentation
+#define GrWorkerCounters WorkerNodeInstrumentation
+#define gr_node_seconds(counters) INSTR_TIME_GET_DOUBLE((counters)->instr.total)
+#else
+#define GrNodeCounters Instrumentation
+#define GrWorkerCounters WorkerInstrumentation
+#define gr_node_seconds(counters) ((counters)->total)
+#endif
+
+/* Returns the number of a new group of locks. PostgreSQL before 19 takes its name in each process by itself. */
+#if PG_VERSION_NUM >= 190000
+#define gr_new_tranche(name) LWLockNewTrancheId(name)
+#define gr_name_tranche(tranche, name) ((void) 0)
+#else
+#define gr_new_tranche(name) LWLockNewTrancheId()
+#define gr_name_tranche(tranche, name) LWLockRegisterTranche((tranche), (name))
+#endif
+
+/* Returns a named segment. init has the parameters GR_SEGMENT_INIT. */
+#if PG_VERSION_NUM >= 190000
+#define GR_SEGMENT_INIT void *memory, void *arg pg_attribute_unused()
+#define gr_named_segment(name, nbytes, init, found) GetNamedDSMSegment((name), (nbytes), (init), (found), NULL)
+#else
+#define GR_SEGMENT_INIT void *memory
+#define gr_named_segment(name, nbytes, init, found) GetNamedDSMSegment((name), (nbytes), (init), (found))
+#endif
+
+/* True if a backslash in a string literal begins an escape. From 19 on it never does. */
+#if PG_VERSION_NUM >= 190000
+#define gr_backslash_escapes() false
+#else
+#define gr_backslash_escapes() (!standard_conforming_strings)
+#endif
+
+/* The handler that ignores a signal, for pqsignal(). */
+#ifdef PG_SIG_IGN
+#define GR_SIGNAL_IGNORED PG_SIG_IGN
+#else
+#define GR_SIGNAL_IGNORED SIG_IGN
+#endif
+
 /* Says that an ArrayExpr does not come from a query's text. */
 #if PG_VERSION_NUM >= 180000
 #define gr_array_without_location(array) ((array)->location = (array)->list_start = (array)->list_end = -1)

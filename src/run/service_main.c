@@ -26,6 +26,7 @@
 #include "compute/backend/valid.h"
 #include "compute/base/thread.h"
 #include "run/clock.h"
+#include "run/compat.h"
 #include "run/device.h"
 #include "run/service.h"
 #include "run/service_kept.h"
@@ -675,7 +676,7 @@ gr_service_main(Datum arg)
 {
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGINT, SIG_IGN);
+	pqsignal(SIGINT, GR_SIGNAL_IGNORED);
 	BackgroundWorkerUnblockSignals();
 	/* of no database: so that pg_stat_activity shows it, and pg_terminate_backend() ends it */
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);

@@ -53,7 +53,7 @@ control_size(void)
 }
 
 static void
-begin_header(void *memory)
+begin_header(GR_SEGMENT_INIT)
 {
 	GrControlHeader *h = memory;
 
@@ -62,7 +62,7 @@ begin_header(void *memory)
 	strlcpy(h->build, gr_build_identity, sizeof(h->build));
 	strlcpy(h->version, gr_build_version, sizeof(h->version));
 	h->control = DSM_HANDLE_INVALID;
-	h->tranche = LWLockNewTrancheId();
+	h->tranche = gr_new_tranche("gpureg");
 	LWLockInitialize(&h->lock, h->tranche);
 }
 
@@ -111,7 +111,7 @@ attach_header(void)
 
 	PG_TRY();
 	{
-		h = GetNamedDSMSegment(HEADER_NAME, sizeof(GrControlHeader), begin_header, &found);
+		h = gr_named_segment(HEADER_NAME, sizeof(GrControlHeader), begin_header, &found);
 	}
 	PG_CATCH();
 	{
@@ -132,7 +132,7 @@ attach_block(GrControlHeader *h)
 {
 	dsm_segment *segment;
 
-	LWLockRegisterTranche(h->tranche, "gpureg");
+	gr_name_tranche(h->tranche, "gpureg");
 	LWLockAcquire(&h->lock, LW_EXCLUSIVE);
 	if (h->control == DSM_HANDLE_INVALID)
 	{
@@ -201,7 +201,7 @@ start_control(void)
 		gr_control_block = ShmemInitStruct("gpureg control block", control_size(), &found);
 		if (!found)
 			begin_control(gr_control_block, header->tranche);
-		LWLockRegisterTranche(gr_control_block->tranche, "gpureg");
+		gr_name_tranche(gr_control_block->tranche, "gpureg");
 	}
 	LWLockRelease(AddinShmemInitLock);
 }

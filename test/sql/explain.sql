@@ -10,10 +10,11 @@ DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, SUMMARY OFF %s) %s', options, statement) LOOP
-        CONTINUE WHEN line ~ 'Buffers:|Batches:|^\s*(Aggregate|Planning):';
+        CONTINUE WHEN line ~ 'Buffers:|Batches:|Replaces:|^\s*(Aggregate|Planning):';
         line := regexp_replace(line, 'actual time=\S+ rows=(\d+)(\.00)? ', 'actual rows=\1 ');
         line := regexp_replace(line, 'rows=(\d+)\.00 ', 'rows=\1 ');
         line := regexp_replace(line, '(Rows per Second|Memory Usage): \d+', '\1: N');
+        line := regexp_replace(line, 'SubPlan expr_1', 'SubPlan 1');
         RETURN NEXT line;
     END LOOP;
 END

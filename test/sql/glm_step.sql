@@ -22,6 +22,8 @@ $$;
 CREATE FUNCTION step_halfway(a float8[], b float8[]) RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_agg((u + v) / 2 ORDER BY j) FROM unnest(a, b) WITH ORDINALITY AS t(u, v, j)
 $$;
+-- PostgreSQL 19 notes that a function of a temporary type is temporary
+SET client_min_messages = warning;
 -- Newton's method: each step's coef is the next beta. If a row has no mean there, the step is halved.
 CREATE FUNCTION step_loop(c step_cases, OUT m gpu_model, OUT steps int, OUT halved int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -51,6 +53,7 @@ BEGIN
     END LOOP;
 END
 $$;
+RESET client_min_messages;
 CREATE TEMP TABLE step_models AS SELECT c.id, l.* FROM step_cases c, step_loop(c) l;
 SELECT count(*), bool_and((m).converged) AS converged, sum(halved) BETWEEN 1 AND 9 AS halved, max(steps) < 60 AS enough
 FROM step_models;

@@ -29,10 +29,12 @@ SELECT (gpu_ols_agg(NULL, x)) IS NULL AS null_y, (gpu_ols_agg(y, NULL)) IS NULL 
        (gpu_ols_agg(y, VARIADIC '{1,2}')).n AS literal_array, gpu_ols_agg(y, VARIADIC NULL) IS NULL AS null_array
 FROM (SELECT i + i % 2 AS y, i::float8 AS x, i AS k, i::numeric AS n FROM generate_series(1, 9) i) t;
 -- an untyped y beside x of one type is a number; beside several, or an array, it needs a type
+\set VERBOSITY terse
 SELECT gpu_ols_agg('2', i, i::float8) FROM generate_series(1, 9) i;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_agg(NULL, VARIADIC ARRAY[i]) FROM generate_series(1, 9) i;
 \echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
 SELECT gpu_ols_agg(NULL::float8, i, i::float8) IS NULL AS only_skipped, (gpu_ols_agg('2'::float8, VARIADIC ARRAY[i])).n
 FROM generate_series(1, 9) i;
 -- GROUP BY, FILTER, HAVING

@@ -30,7 +30,9 @@ SELECT (gpu_ols_fit('VALUES (3, 1), (5, 2), (7, 3)')).coef;
 CREATE TEMP TABLE pairs (y float8, x float8);
 INSERT INTO pairs VALUES (3, 1), (5, 2), (7, 3);
 SELECT (gpu_ols_fit('TABLE pairs')).coef;
+\set VERBOSITY terse
 CREATE VIEW pg_temp.pairs_view AS SELECT y, x + 1 AS z FROM pairs;
+\set VERBOSITY default
 SELECT (gpu_ols_fit('SELECT * FROM pairs_view')).terms, (gpu_ols_fit('SELECT * FROM pairs_view')).coef;
 CREATE TABLE parted (k int, y float8, x float8) PARTITION BY LIST (k);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);

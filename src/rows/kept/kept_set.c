@@ -19,6 +19,7 @@
 #include "rows/columns/levels.h"
 #include "rows/kept/kept_set.h"
 #include "run/args.h"
+#include "run/compat.h"
 #include "run/job.h"
 #include "run/raise.h"
 
@@ -208,7 +209,7 @@ check_settings(const char *text, const GrFilterStep *steps, int nsteps)
 {
 	const char *setting = NULL;
 
-	if (!standard_conforming_strings && strchr(text, '\\') != NULL)
+	if (gr_backslash_escapes() && strchr(text, '\\') != NULL)
 		setting = "standard_conforming_strings is off";
 	for (int k = 0; k < nsteps && Transform_null_equals; k++)
 		if (steps[k].op == GR_FILTER_NULL)

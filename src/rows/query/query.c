@@ -443,7 +443,7 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 
 	plan->query = query;
 	plan->columns = ExecCleanTypeFromTL(tree->targetList);
-	plan->stmt = pg_plan_query(tree, query->text, cursor_options, NULL);
+	plan->stmt = gr_plan_analyzed(tree, query->text, cursor_options);
 	plan->scanned = is_scan_aggregate(plan->stmt->planTree);
 	plan->shipped = IsA(plan->stmt->planTree, ForeignScan) &&
 		((const ForeignScan *) plan->stmt->planTree)->scan.scanrelid == 0;

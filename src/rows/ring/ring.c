@@ -11,6 +11,7 @@
 #include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
+#include "utils/wait_event.h"
 
 #include "rows/columns/columns.h"
 #include "rows/ring/ring.h"

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "commands/explain.h"
+#include "executor/instrument.h"
 
 #include "rows/scan/scan_state.h"
 #include "run/compat.h"
@@ -22,17 +23,17 @@ gr_scan_count_spilled(const GrScanState *s)
 static int
 count_workers(const PlanState *node, double *seconds)
 {
-	double		own_s = node->instrument->total;
+	double		own_s = gr_node_seconds(node->instrument);
 	int			n = 0;
 
 	*seconds = 0;
 	for (int k = 0; node->worker_instrument != NULL && k < node->worker_instrument->num_workers; k++)
 	{
-		const Instrumentation *worker = &node->worker_instrument->instrument[k];
+		const GrNodeCounters *worker = &node->worker_instrument->instrument[k];
 
 		n += worker->nloops > 0;
-		own_s -= worker->total;
-		*seconds = Max(*seconds, worker->total);
+		own_s -= gr_node_seconds(worker);
+		*seconds = Max(*seconds, gr_node_seconds(worker));
 	}
 	*seconds = Max(*seconds, own_s);
 	return n;
@@ -42,12 +43,12 @@ count_workers(const PlanState *node, double *seconds)
 static double
 most_memory(const GrScanState *s)
 {
-	const WorkerInstrumentation *workers = s->css.ss.ps.worker_instrument;
+	const GrWorkerCounters *workers = s->css.ss.ps.worker_instrument;
 	double		nbytes = s->nbytes_peak;
 
 	for (int k = 0; workers != NULL && k < workers->num_workers; k++)
 	{
-		const Instrumentation *worker = &workers->instrument[k];
+		const GrNodeCounters *worker = &workers->instrument[k];
 
 		if (worker->nloops > 0)
 			nbytes = Max(nbytes, worker->nfiltered2 / worker->nloops);

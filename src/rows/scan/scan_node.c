@@ -5,6 +5,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -30,8 +31,7 @@ static TableScanDesc
 begin_child_scan(SeqScanState *child)
 {
 	if (child->ss.ss_currentScanDesc == NULL)
-		child->ss.ss_currentScanDesc = table_beginscan(child->ss.ss_currentRelation, child->ss.ps.state->es_snapshot, 0,
-													   NULL);
+		child->ss.ss_currentScanDesc = gr_begin_scan(child->ss.ss_currentRelation, child->ss.ps.state->es_snapshot);
 	return child->ss.ss_currentScanDesc;
 }
 
@@ -176,7 +176,7 @@ emit_group(GrScanState *s)
 static void
 note_memory(GrScanState *s)
 {
-	Instrumentation *instrument = s->css.ss.ps.instrument;
+	GrNodeCounters *instrument = s->css.ss.ps.instrument;
 	Size		nbytes = instrument == NULL ? 0 : MemoryContextMemAllocated(s->scan_context, true);
 
 	if (instrument != NULL && s->transition_memory != NULL)

@@ -139,7 +139,7 @@ first_state(const GrState *before, GrStateType type, const GrNamedFamily *family
 {
 	int			n = beta == NULL ? 0 : ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
 	const double *at = beta == NULL ? NULL : (const double *) ARR_DATA_PTR(beta);
-	const bits8 *nulls = beta == NULL ? NULL : ARR_NULLBITMAP(beta);
+	const uint8 *nulls = beta == NULL ? NULL : ARR_NULLBITMAP(beta);
 	int			first = n == p ? 1 : 0;
 	GrState    *state;
 
@@ -187,7 +187,7 @@ check_same_beta(GrState *state, ArrayType *beta)
 {
 	int			n = ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
 	const double *at = (const double *) ARR_DATA_PTR(beta);
-	const bits8 *nulls = ARR_NULLBITMAP(beta);
+	const uint8 *nulls = ARR_NULLBITMAP(beta);
 	int			first = state->intercept ? 0 : 1;
 	bool		same = n == 0 || n == gr_nterms(state->nfeatures) - first;
 

@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
 
 #include "compute/dist/family.h"
 #include "run/args.h"

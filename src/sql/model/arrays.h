@@ -13,7 +13,7 @@
 typedef struct GrFloatArray
 {
 	const double *values;		/* elements that are not NULL, in order */
-	const bits8 *nulls;			/* null bitmap; NULL if no element is NULL */
+	const uint8 *nulls;			/* null bitmap; NULL if no element is NULL */
 	int			nitems;			/* number of elements, NULLs included */
 	int			ndim;
 	int			nrows;			/* first dimension; 0 if empty */

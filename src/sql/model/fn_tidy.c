@@ -9,6 +9,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "compute/dist/family.h"
 #include "compute/dist/inference.h"

@@ -329,7 +329,7 @@ read_floats(ArrayType *array)
 	int64		n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	double	   *values = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
 	const double *at = (const double *) ARR_DATA_PTR(array);
-	const bits8 *nulls = ARR_NULLBITMAP(array);
+	const uint8 *nulls = ARR_NULLBITMAP(array);
 
 	for (int64 k = 0; k < n; k++)
 	{

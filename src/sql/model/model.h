@@ -78,7 +78,7 @@ typedef struct GrPredictor
 	int			nfeatures;		/* number of terms without the intercept */
 	ArrayType  *terms;			/* names without NULL: the intercept's, if there is one, then one per feature */
 	const double *coef;			/* coefficients that are not NULL, in order of the terms */
-	const bits8 *nulls;			/* null bitmap of coef; NULL: no coefficient is NULL */
+	const uint8 *nulls;			/* null bitmap of coef; NULL: no coefficient is NULL */
 	GrString	design;			/* rules that make features of columns; "": each feature is a column */
 	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: no offsets */
 	GrString	vcov_low;		/* low halves as text; bytes NULL: the model has none. See gr_read_low() */

@@ -54,7 +54,7 @@ put_properties(const GrAggregateRun *run, double seconds, ExplainState *es)
 static void
 explain_aggregates(const AggState *node, ExplainState *es)
 {
-	double		seconds = es->timing && node->ss.ps.instrument != NULL ? node->ss.ps.instrument->total : 0;
+	double		seconds = es->timing && node->ss.ps.instrument != NULL ? gr_node_seconds(node->ss.ps.instrument) : 0;
 	bool		any = false;
 
 	for (int k = 0; k < node->numaggs; k++)

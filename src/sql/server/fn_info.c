@@ -6,6 +6,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "compute/base/compute.h"
 #include "run/device.h"

@@ -11,6 +11,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "rows/kept/keep.h"
 #include "rows/kept/kept_set.h"
