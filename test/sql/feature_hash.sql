@@ -8,18 +8,18 @@ SELECT count(*) > 12000 AS tokens, count(*) FILTER (WHERE octet_length(token) > 
 CREATE FUNCTION one_hot(k int, bucket int, sign int) RETURNS real[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_fill(0::real, ARRAY[bucket]) || sign::real || array_fill(0::real, ARRAY[k - bucket - 1])
 $$;
-SELECT count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 1) <> one_hot(1, bucket_1, sign)) AS of_1,
-    count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 2) <> one_hot(2, bucket_2, sign)) AS of_2,
-    count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 7) <> one_hot(7, bucket_7, sign)) AS of_7,
-    count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 1000) <> one_hot(1000, bucket_1000, sign)) AS of_1000,
-    count(*) FILTER (WHERE (gpu_feature_hash(ARRAY[token], 4096))[bucket_4096 + 1] <> sign) AS of_4096,
-    count(*) FILTER (WHERE gpu_feature_hash(jsonb_build_object(token, 1), 7) <> one_hot(7, bucket_7,
+SELECT count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 1) IS DISTINCT FROM one_hot(1, bucket_1, sign)) AS of_1,
+    count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 2) IS DISTINCT FROM one_hot(2, bucket_2, sign)) AS of_2,
+    count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 7) IS DISTINCT FROM one_hot(7, bucket_7, sign)) AS of_7,
+    count(*) FILTER (WHERE gpu_feature_hash(ARRAY[token], 1000) IS DISTINCT FROM one_hot(1000, bucket_1000, sign)) AS of_1000,
+    count(*) FILTER (WHERE (gpu_feature_hash(ARRAY[token], 4096))[bucket_4096 + 1] IS DISTINCT FROM sign) AS of_4096,
+    count(*) FILTER (WHERE gpu_feature_hash(jsonb_build_object(token, 1), 7) IS DISTINCT FROM one_hot(7, bucket_7,
         sign)) AS of_7_in_json
 FROM hashed;
-SELECT count(*) FILTER (WHERE (gpu_feature_hash(ARRAY[token], 1048576))[bucket_1048576 + 1] <> sign) AS of_1048576
+SELECT count(*) FILTER (WHERE (gpu_feature_hash(ARRAY[token], 1048576))[bucket_1048576 + 1] IS DISTINCT FROM sign) AS of_1048576
 FROM (SELECT * FROM hashed ORDER BY hash LIMIT 200) t;
 -- all tokens in one row
-SELECT count(*) FILTER (WHERE v <> coalesce(want, 0)) AS wrong
+SELECT count(*) FILTER (WHERE v IS DISTINCT FROM coalesce(want, 0)) AS wrong
 FROM (SELECT gpu_feature_hash(array_agg(token), 1000) AS y FROM hashed) h, unnest(y) WITH ORDINALITY u(v, i)
 LEFT JOIN (SELECT bucket_1000 + 1 AS i, sum(sign) AS want FROM hashed GROUP BY 1) w USING (i);
 -- whole rows of tokens and of JSON, with duplicates, numbers, strings and booleans
@@ -82,7 +82,7 @@ CREATE TABLE murmur (token_hex text, seed bigint, hash int);
 SELECT count(*) > 100 AS many,
     count(*) FILTER (WHERE gpu_feature_hash(ARRAY[convert_from(decode(coalesce(token_hex, ''), 'hex'), 'UTF8')],
         65521, seed)
-        <> one_hot(65521, (abs(hash::bigint) % 65521)::int, CASE WHEN hash < 0 THEN -1 ELSE 1 END)) AS wrong
+        IS DISTINCT FROM one_hot(65521, (abs(hash::bigint) % 65521)::int, CASE WHEN hash < 0 THEN -1 ELSE 1 END)) AS wrong
 FROM (SELECT * FROM murmur WHERE coalesce(token_hex, '') ~ '^([0-7][1-9a-f]|[1-7]0)*$') ascii;
 -- with a density, columns of S, numbered by the hashes with the seeds 0 and 9747b28c: tokens are far from each other,
 -- none is lost, sums are linear, values are pinned

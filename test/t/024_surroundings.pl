@@ -363,7 +363,8 @@ sub check_seconds
 	my ($psql) = @_;
 	my ($out, $err) = psql_says($psql, q{
 		SELECT (gpu_ols_fit('SELECT y, x1, watching(i) FROM r')).n;
-		SELECT least(read_seconds, copy_seconds, kernel_seconds, solve_seconds, total_seconds) >= 0,
+		SELECT num_nulls(read_seconds, copy_seconds, kernel_seconds, solve_seconds, total_seconds) = 0
+			AND least(read_seconds, copy_seconds, kernel_seconds, solve_seconds, total_seconds) >= 0,
 			greatest(read_seconds, copy_seconds, kernel_seconds, solve_seconds, total_seconds) < 60 FROM gpu_last_run();});
 	my @seconds = $err =~ /NOTICE: .*seconds (\S+)/g;
 	my @wrong = grep {
