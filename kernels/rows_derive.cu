@@ -338,7 +338,6 @@ fail_row(Deriving *run, int64_t row, GrError *err)
 {
 	size_t		from_nbytes = sizeof(double) * (size_t) run->plan.ncolumns;
 	double	   *from = (double *) malloc(from_nbytes + sizeof(double) * (size_t) run->plan.ncols);
-	double	   *out = from + run->plan.ncolumns;
 	GrDeriving *deriving = gr_deriving_begin(run->d, err);
 	GrDeriveCounts counts = {};
 	int			c = 0;
@@ -351,8 +350,8 @@ fail_row(Deriving *run, int64_t row, GrError *err)
 		(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device reported a row that does not exist");
 	else if (deriving != NULL &&
 			 fetch(run, from, run->from->chunks[c].rows + row * run->plan.ncolumns, from_nbytes, err) &&
-			 (gr_derive_rows(deriving, from, 1, out, &counts) == 0 ||
-			  gr_derived_valid(out, 1, run->plan.shape, run->plan.rules, err)))
+			 (gr_derive_rows(deriving, from, 1, from + run->plan.ncolumns, &counts) == 0 ||
+			  gr_derived_valid(from + run->plan.ncolumns, 1, run->plan.shape, run->plan.rules, err)))
 		(void) gr_fail(err, GR_DEVICE_FAILED, row, "the device refused a row that the host accepts");
 	gr_deriving_end(deriving);
 	free(from);
