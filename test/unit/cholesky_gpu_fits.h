@@ -410,7 +410,7 @@ check_normal(GrSession *session, bool quick)
 static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
-	const GrSinkOptions rows_options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	const GrSinkOptions rows_options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 	GrGlmOptions options = {};
 	GrGlmFit *logreg;
 	GrSink	   *kept = NULL;

@@ -273,7 +273,7 @@ check_zero(GrSink *rows, const Data *data)
 static void
 check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 {
-	GrSinkOptions options = {shape_of(nfeatures, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(nfeatures, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 	const int64_t piece = (nrows > 10000 ? 1 << 20 : 4096) / (int64_t) gr_row_nbytes(gr_plain_shape(nfeatures)) + 1;
 	Data		data = random_data(nrows, nfeatures);
 	GrSink	   *rows = NULL;
@@ -345,7 +345,7 @@ check_extremes(GrSession *session)
 	for (int s = 0; s < COUNT(scales); s++)
 		for (int p = 9; p <= 40; p += 31)
 		{
-			GrSinkOptions options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+			GrSinkOptions options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 			Data		data = random_data(5000, p);
 			GrSink	   *rows = NULL;
 			GrError		err = {};
@@ -387,7 +387,7 @@ check_single(GrSession *session)
 			data.rows[r * (p + 1) + j] = (float) data.rows[r * (p + 1) + j];
 	for (int single = 0; single < 2; single++)
 	{
-		GrSinkOptions options = {shape_of(p, single != 0), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+		GrSinkOptions options = {shape_of(p, single != 0), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 		GrSink	   *rows = NULL;
 		GrError		err = {};
 
@@ -408,7 +408,7 @@ check_single(GrSession *session)
 static void
 check_cancel(GrSession *session)
 {
-	GrSinkOptions options = {shape_of(5, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(5, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 	Data		data = random_data(1000, 5);
 	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
 	Stopper		stopper = {0, 1};
@@ -429,7 +429,7 @@ check_cancel(GrSession *session)
 static void
 check_memory(GrSession *session)
 {
-	GrSinkOptions options = {shape_of(200, false), GR_SINK_KEEP, 0, 1000, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(200, false), GR_SINK_KEEP, 0, 1000, 0, false, NULL, false, {}};
 	Data		data = random_data(1000, 200);
 	GrSink	   *rows = NULL;
 	GrError		err = {};
@@ -456,7 +456,7 @@ check_memory(GrSession *session)
 static void
 check_contract(GrSession *session)
 {
-	GrSinkOptions options = {shape_of(3, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(3, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 	Data		data = random_data(10, 3);
 	Data		other = random_data(10, 4);
 	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
@@ -493,7 +493,7 @@ check_sends(GrSession *session)
 {
 	const int	nsends = 200;
 	const GrRowShape shape = shape_of(3, false);
-	GrSinkOptions options = {shape, GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	GrSinkOptions options = {shape, GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 	Data		data = random_data(nsends, 3);
 	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
 	GrSink	   *rows = NULL;
@@ -595,7 +595,7 @@ bench_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *kinds, int nkinds, double bandwidth)
 {
-	GrSinkOptions options = {shape_of(nfeatures, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(nfeatures, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false, {}};
 	const size_t row_nbytes = gr_row_nbytes(gr_plain_shape(nfeatures));
 	Data		data = random_data((int64_t) (((size_t) 4 << 20) / row_nbytes), nfeatures);
 	GrSink	   *rows = NULL;

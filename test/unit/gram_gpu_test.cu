@@ -74,7 +74,7 @@ typedef struct Sending
 static Result
 run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t piece_nbytes, Sending how)
 {
-	GrSinkOptions options = {shape_of(nfeatures, how.single), GR_SINK_SUM, piece_nbytes, 0, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(nfeatures, how.single), GR_SINK_SUM, piece_nbytes, 0, 0, false, NULL, false, {}};
 	int64_t		nentries = gr_triangle(nfeatures + 2);
 	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(shape_of(nfeatures, how.single))) + 1;
 	GrSink	   *gram = NULL;
@@ -229,7 +229,7 @@ check_shift(GrSession *session)
 		const int	ncols = p + 1;
 		const int64_t nrows = p > 400 ? 900 : 3001;
 		const size_t nbytes = sizeof(double) * (size_t) gr_triangle(p + 2);
-		GrSinkOptions options = {shape_of(p, false), GR_SINK_SUM, 65536, 0, 0, false, NULL, false};
+		GrSinkOptions options = {shape_of(p, false), GR_SINK_SUM, 65536, 0, 0, false, NULL, false, {}};
 		double	   *small = random_rows(nrows, ncols, UNIFORM);
 		double	   *rows = (double *) malloc(sizeof(double) * (size_t) (nrows * ncols));
 		double	   *shift = (double *) malloc(sizeof(double) * (size_t) ncols);
@@ -304,7 +304,7 @@ check_overflow(GrSession *session)
 static void
 check_failures(GrSession *session)
 {
-	GrSinkOptions options = {shape_of(200, false), GR_SINK_SUM, 1 << 20, 1000, 0, false, NULL, false};
+	GrSinkOptions options = {shape_of(200, false), GR_SINK_SUM, 1 << 20, 1000, 0, false, NULL, false, {}};
 	GrOpenOptions no_such = {12345, false};
 	GrSession  *other = NULL;
 	GrSink	   *gram = NULL;
@@ -419,7 +419,9 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
 {
-	GrSinkOptions options = {shape_of(shape.nfeatures, false), GR_SINK_SUM, (size_t) 4 << 20, 0, 0, false, NULL, false};
+	GrSinkOptions options = {
+		shape_of(shape.nfeatures, false), GR_SINK_SUM, (size_t) 4 << 20, 0, 0, false, NULL, false, {}
+	};
 	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
 	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(gr_plain_shape(shape.nfeatures)));
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);

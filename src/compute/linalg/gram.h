@@ -17,6 +17,8 @@
 #ifndef GPUREG_GRAM_H
 #define GPUREG_GRAM_H
 
+#include <string.h>
+
 #include "compute/base/arena.h"
 #include "compute/base/compute.h"
 #include "compute/base/dd_dot.h"
@@ -60,8 +62,9 @@ static inline GrGram
 gr_gram_at(double *room, int nfeatures)
 {
 	int64_t		n = gr_gram_nentries(nfeatures);
-	GrGram		gram = {0};
+	GrGram		gram;
 
+	memset(&gram, 0, sizeof(gram));
 	gram.hi = room;
 	gram.lo = room + n;
 	gram.shift = room + 2 * n;
@@ -73,8 +76,9 @@ gr_gram_at(double *room, int nfeatures)
 static inline GrGram
 gr_gram_carve(GrArena *arena, int nfeatures)
 {
-	GrGram		gram = {0};
+	GrGram		gram;
 
+	memset(&gram, 0, sizeof(gram));
 	gram.hi = gr_carve_doubles(arena, gr_gram_nentries(nfeatures));
 	gram.lo = gr_carve_doubles(arena, gr_gram_nentries(nfeatures));
 	gram.shift = gr_carve_doubles(arena, gr_nterms(nfeatures));
