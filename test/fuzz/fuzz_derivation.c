@@ -44,7 +44,6 @@ use_derivation(const GrDerivation *d, FuzzInput *in)
 	for (size_t k = 0; k < nnumbers; k++)
 		rows[k] = in->left > 0 ? take_double(in) : (double) (k % 7) - 2;
 	must(gr_derivation_used(d, used) <= d->ncolumns && gr_derivation_work(d) >= 0);
-	(void) gr_derivation_is_identity(d);
 	n = derive(d, rows, out, NROWS);
 	must(n == derive(d, rows, again, 1) && memcmp(out, again, (size_t) n * ncols * sizeof(double)) == 0);
 	(void) gr_derived_valid(out, n, shape, (GrRowRules) {GR_BINOMIAL}, &err);

@@ -123,7 +123,7 @@ test_design(const char *text, bool pairs)
 	}
 	d = gr_derivation_make(&options, memory, &err);
 	check(d != NULL && d->nfeatures == design->nfeatures + (pairs ? design->npaired : 0) &&
-		  count_other(d, design, columns, pairs) == 0 && !gr_derivation_is_identity(d), "%s%s: %s",
+		  count_other(d, design, columns, pairs) == 0, "%s%s: %s",
 		  pairs ? "in pairs: " : "", text, err.detail);
 	free_blocks();
 }
@@ -242,7 +242,6 @@ test_key(void)
 		  "a key in the shape");
 	check(gr_derive_rows(deriving, rows[0], COUNT(rows), out[0], &counts) == 2 && counts.nskipped == 1 &&
 		  out[0][4] == 10 && out[0][1] == 10 && out[0][3] == 0.5 && out[1][4] == -7, "keys behind all");
-	check(!gr_derivation_is_identity(d), "rows with a key aren't the kept ones");
 	options.key = 4;
 	check(gr_derivation_make(&options, memory, &err) == NULL && err.status == GR_INVALID, "a key that is no column");
 	gr_deriving_end(deriving);
@@ -252,35 +251,6 @@ test_key(void)
 /*
  * Valid derivations
  */
-
-static void
-test_identity(void)
-{
-	int			columns[] = {0, 1, 2};
-	GrDeriveOptions options = {
-		.ncolumns = 4,.response = 3,.weight = -1,.offset = -1,.key = -1,.columns = columns,.nfeatures = 3
-	};
-	static const GrFilterStep always[] = {{GR_FILTER_TRUE, 0, 0}};
-	GrError		err = {0};
-	GrDerivation *d = gr_derivation_make(&options, memory, &err);
-
-	check(gr_derivation_is_identity(d), "all columns in their order");
-	options.nsteps = 1;
-	options.steps = always;
-	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "with a filter");
-	options.nsteps = 0;
-	columns[0] = 1;
-	columns[1] = 0;
-	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "in another order");
-	columns[0] = 0;
-	columns[1] = 1;
-	options.nfeatures = 2;
-	options.weight = 2;
-	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "with a weight");
-	options.weight = -1;
-	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "less a column");
-	free_blocks();
-}
 
 static bool
 is_made(GrDeriveOptions options)
@@ -383,7 +353,6 @@ test_spoilt(const Sample *sample)
 			deriving = gr_deriving_begin(other, &err);
 			out = malloc(70 * gr_row_nbytes(gr_derived_shape(other)));
 			(void) gr_derive_rows(deriving, rows, 70, out, &counts);
-			(void) gr_derivation_is_identity(other);
 			(void) gr_derivation_work(other);
 			gr_deriving_end(deriving);
 			free(out);
@@ -691,7 +660,6 @@ main(void)
 	}
 	test_order_of_fates();
 	test_key();
-	test_identity();
 	test_made();
 	test_filters_valid();
 	test_fold_numbers();

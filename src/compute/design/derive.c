@@ -134,19 +134,6 @@ gr_derivation_valid(const GrDerivation *d, size_t nbytes, int ncolumns)
 	return gr_filter_valid(gr_derive_filter(d), d->nsteps, ncolumns);
 }
 
-bool
-gr_derivation_is_identity(const GrDerivation *d)
-{
-	const GrDerivedNumber *number = gr_derived_numbers(d);
-
-	if (d->nsteps > 0 || d->roles != 0 || gr_row_ncols(gr_derived_shape(d)) != d->ncolumns)
-		return false;
-	for (int j = 0; j < d->ncolumns; j++)
-		if (gr_derived_column(&number[j], gr_derive_factors(d)) != j)
-			return false;
-	return true;
-}
-
 int
 gr_derivation_used(const GrDerivation *d, int32_t *columns)
 {

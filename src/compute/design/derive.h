@@ -67,13 +67,6 @@ typedef struct GrDeriveOptions
  */
 extern GrDerivation *gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err);
 
-/*
- * True if derived rows equal the kept rows unless one of these has a NULL: all columns in their order, the response
- * last, no weight and no filter. Passes may then read the kept rows directly, after a sink's derive() without a target
- * has checked for NULLs and the family's rules. A fit that replaces its rows by a basis must derive them all the same.
- */
-extern bool gr_derivation_is_identity(const GrDerivation *d);
-
 /* Writes the columns that derived numbers use, ascending, to columns (room for d->ncolumns). Returns their number. */
 extern int	gr_derivation_used(const GrDerivation *d, int32_t *columns);
 
