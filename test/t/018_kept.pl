@@ -127,6 +127,10 @@ sub left
 #
 is($node->safe_psql('postgres', "$names; SELECT gpu_forget('t')"), "none\nf", 'nothing is kept at first');
 is(scalar(services()), 0, 'and there is no service');
+is($node->safe_psql('postgres', "SELECT gpu_keep(NULL, 'SELECT 1 / 0, 2') IS NULL, gpu_keep('t', NULL) IS NULL,
+	gpu_keep('t', 'SELECT 1 / 0, 2', NULL) IS NULL, gpu_forget(NULL) IS NULL; $names"), "t|t|t|t\nnone",
+	'NULL arguments give NULL, and run no query');
+is(scalar(services()), 0, 'nor do they start a service');
 error_is($node, $fit, '42704', 'a fit to rows that nobody has kept');
 is($node->safe_psql('postgres', $keep), $rows, 'gpu_keep tells how many rows');
 is(scalar(services()), 1, 'a service has them');
