@@ -79,6 +79,13 @@
 #define gr_name_tranche(tranche, name) LWLockRegisterTranche((tranche), (name))
 #endif
 
+/* Returns the number of a wait of this name. PostgreSQL before 17 has one number for all extensions. */
+#if PG_VERSION_NUM >= 170000
+#define gr_new_wait_event(name) WaitEventExtensionNew(name)
+#else
+#define gr_new_wait_event(name) ((void) (name), PG_WAIT_EXTENSION)
+#endif
+
 /* Returns a named segment. init has the parameters GR_SEGMENT_INIT. */
 #if PG_VERSION_NUM >= 190000
 #define GR_SEGMENT_INIT void *memory, void *arg pg_attribute_unused()

@@ -20,6 +20,7 @@
 #include "run/clock.h"
 #include "run/service.h"
 #include "run/service_shared.h"
+#include "run/wait.h"
 
 #define START_TIMEOUT_MS 10000	/* a service that doesn't answer in this time isn't there */
 #define NAP_MS 10
@@ -129,7 +130,8 @@ leave_at_exit(int code, Datum arg)
 static void
 nap(void)
 {
-	int			events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NAP_MS, PG_WAIT_EXTENSION);
+	int			events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NAP_MS,
+								   gr_wait_event(GR_WAIT_SERVICE));
 
 	if (events & WL_LATCH_SET)
 		ResetLatch(MyLatch);

@@ -32,6 +32,7 @@
 #include "run/service_kept.h"
 #include "run/service_memory.h"
 #include "run/service_shared.h"
+#include "run/wait.h"
 
 #define TICK_MS 10				/* between two looks at threads that start or end */
 #define LONG_TICK_MS 1000
@@ -685,7 +686,7 @@ gr_service_main(Datum arg)
 	{
 		long		timeout_ms = serve_once();
 		int			events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms,
-									   PG_WAIT_EXTENSION);
+									   gr_wait_event(GR_WAIT_SERVICE_IDLE));
 
 		if (events & WL_LATCH_SET)
 			ResetLatch(MyLatch);

@@ -180,6 +180,10 @@ nothing_left('a session that leaves');
 my $session = start_session($node, 'orphan', $passing, $logit);
 wait_active($node, 'orphan', 'gpu_logreg_fit');
 ok(service_becomes(qr/^$pid\|1\|1\|/) < 10, 'a session is served');
+my $waits = 'SELECT wait_event_type, wait_event FROM pg_stat_activity WHERE pid =';
+ok( $node->poll_query_until('postgres', "$waits $pid",
+		'Extension|' . ($node->pg_version < 17 ? 'Extension' : 'GpuregServiceIdle')),
+	'what it waits for has a name');
 is($node->safe_psql('postgres', "SELECT backend_type FROM pg_stat_activity WHERE pid = $pid"), 'gpureg device service',
 	'pg_stat_activity shows the service');
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');

@@ -17,6 +17,7 @@
 #include "rows/ring/ring.h"
 #include "run/progress.h"
 #include "run/raise.h"
+#include "run/wait.h"
 #define RING_MAGIC UINT64CONST(0x6770755f72696e67)
 #define PAGE ((Size) 4096)
 #define NAP_US 50				/* between two looks for a free block, at first, */
@@ -356,12 +357,13 @@ gr_ring_claim(GrRing *ring, int home)
 			return block;
 		if (nnaps < NAPS)
 		{
-			pgstat_report_wait_start(PG_WAIT_EXTENSION);
+			pgstat_report_wait_start(gr_wait_event(GR_WAIT_RING));
 			pg_usleep(NAP_US);
 			pgstat_report_wait_end();
 			continue;
 		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LONG_NAP_MS, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LONG_NAP_MS,
+						 gr_wait_event(GR_WAIT_RING));
 		ResetLatch(MyLatch);
 	}
 }

@@ -10,6 +10,7 @@
 #include "utils/wait_event.h"
 
 #include "rows/scan/scan_exchange.h"
+#include "run/wait.h"
 
 #define NAME_NBYTES 32
 
@@ -136,7 +137,7 @@ gr_exchange_arrive(GrExchange *exchange)
 		SpinLockRelease(&exchange->mutex);
 		if (ended)
 			break;
-		ConditionVariableSleep(&exchange->arrival, PG_WAIT_EXTENSION);
+		ConditionVariableSleep(&exchange->arrival, gr_wait_event(GR_WAIT_EXCHANGE));
 	}
 	ConditionVariableCancelSleep();
 }
