@@ -24,7 +24,7 @@ typedef union GrGroupState
 		struct GrState *state;	/* NULL: no complete row yet */
 		int64		nskipped;	/* rows left out for a NULL */
 	};
-	GrTransitionValue value;	/* of an aggregate with a transition */
+	GrTransitionValue value;	/* value of an aggregate with a transition */
 } GrGroupState;
 
 typedef struct GrGroup

@@ -52,11 +52,11 @@ extern bool gr_transition_direct(GrTransition *transition, TupleDesc table, Attr
 /* Applies the transition function to the row in econtext. Allocates in the current memory context. */
 extern void gr_transition_take(GrTransition *transition, GrTransitionValue *value, ExprContext *econtext);
 
-/* Does so for a row whose arguments are at data + at[k]; at[k] < 0: argument k is NULL. */
+/* Like gr_transition_take(), for a row whose arguments are at data + at[k]; at[k] < 0: argument k is NULL. */
 extern void gr_transition_take_direct(GrTransition *transition, GrTransitionValue *value, const char *data,
 									  const int32 *at);
 
-/* Does so for n rows without NULLs, whose arguments are at rows[] + at[k]. */
+/* Like gr_transition_take(), for n rows without NULLs, whose arguments are at rows[] + at[k]. */
 extern void gr_transition_take_rows(GrTransition *transition, GrTransitionValue *value, const char *const *rows, int n,
 									const int32 *at);
 

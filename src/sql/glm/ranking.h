@@ -26,7 +26,7 @@ typedef struct GrRankingSide
 	uint64	   *tail;			/* keys that are in no run */
 	int			ntail;
 	int			nsorted;		/* number of keys at the beginning of tail that are in order */
-	int			capacity;		/* of tail */
+	int			capacity;		/* capacity of tail */
 	int			nruns;
 	int			nruns_max;		/* capacity of runs */
 	GrSortedRun *runs;
