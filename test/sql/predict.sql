@@ -233,3 +233,26 @@ SELECT * FROM kept ORDER BY a;
 DROP TABLE kept, by_hand;
 DROP FUNCTION linear, a_record;
 DROP DOMAIN pair, deep, small;
+-- Arrays of real are read in place: predictions have the bits that float8 gives, whatever the number of features.
+CREATE DOMAIN small_real AS real CHECK (value < 1000 OR value = 'Infinity' OR value = 'NaN');
+CREATE DOMAIN reals AS real[];
+CREATE TABLE wide_models AS
+SELECT n, offsets, gpu_glm_fit(format('SELECT sin(i * 1.7) AS y, x[:%s] AS x, i / 100.0 AS o FROM
+    (SELECT i, array_agg(sin(i * k)::real ORDER BY k) AS x FROM generate_series(1, 200) i, generate_series(1, 40) k
+     GROUP BY i) t', n), 'gaussian', offsets => CASE WHEN offsets THEN 'o' END) AS m
+FROM (VALUES (31), (32), (33), (34), (35), (36)) v(n), (VALUES (false), (true)) w(offsets);
+SELECT offsets, count(*) AS n, count(gpu_predict(m, x)) AS known,
+    bool_and(gpu_predict(m, x) IS NOT DISTINCT FROM gpu_predict(m, x::float8[])) AS same,
+    bool_and(gpu_predict(m, x::small_real[]) IS NOT DISTINCT FROM gpu_predict(m, x::float8[])) AS of_domain,
+    bool_and(gpu_predict(m, x::reals) IS NOT DISTINCT FROM gpu_predict(m, x::float8[])) AS domain,
+    bool_and(gpu_predict(m, x) IS NOT DISTINCT FROM (gpu_predict_interval(m, 'confidence', 0.9, x)).fit) AS interval
+FROM wide_models, LATERAL (SELECT i, array_agg(CASE WHEN i > 9 OR k <> 3 * i THEN cos(i * k)::real
+    ELSE ('{NULL,NaN,Infinity,-Infinity,0,1e-40,-0,1,2}'::real[])[i] END ORDER BY k) AS x
+    FROM generate_series(1, 30) i, generate_series(1, n + 1) k GROUP BY i) r GROUP BY offsets ORDER BY 1;
+SELECT gpu_predict(m, array_fill(1::real, ARRAY[33])) FROM wide_models WHERE n = 33 AND NOT offsets;
+SELECT gpu_predict(m, '{}'::real[]) FROM wide_models WHERE n = 33 AND NOT offsets;
+SELECT gpu_predict(m, array_fill(1::real, ARRAY[17, 2])) FROM wide_models WHERE n = 33 AND NOT offsets;
+SELECT gpu_predict(m, array_fill(1::real, ARRAY[34])) FROM wide_models WHERE n = 34 AND offsets;
+SELECT gpu_predict(m, NULL::real[]) IS NULL AS null FROM wide_models WHERE n = 33 AND NOT offsets;
+DROP TABLE wide_models;
+DROP DOMAIN small_real, reals;

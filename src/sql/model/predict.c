@@ -23,6 +23,7 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
+#include "compute/linalg/products.h"
 #include "rows/columns/columns.h"
 #include "run/args.h"
 #include "sql/model/feature_names.h"
@@ -93,7 +94,7 @@ gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 	return mean;
 }
 
-/* From this many features on, products are added to four independent sums, which is faster. */
+/* From this many features on, products are added to several sums, which is faster. */
 #define WIDE_MIN 32
 
 /* Returns the linear predictor of a model whose coefficients are all finite; not finite if a value is not. */
@@ -103,21 +104,12 @@ dot(const GrPredictor *model, const double *values)
 	const double *b = model->dense;
 	int			n = model->nfeatures;
 	double		eta = model->intercept ? *b++ : 0;
-	double		sums[4] = {0};
-	int			k = 0;
 
-	if (n < WIDE_MIN)
-	{
-		for (; k < n; k++)
-			eta += b[k] * values[k];
-		return eta;
-	}
-	for (; k + 4 <= n; k += 4)
-		for (int i = 0; i < 4; i++)
-			sums[i] += b[k + i] * values[k + i];
-	for (; k < n; k++)
-		sums[0] += b[k] * values[k];
-	return eta + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+	if (n >= WIDE_MIN)
+		return eta + gr_sum_products(b, values, n);
+	for (int k = 0; k < n; k++)
+		eta += b[k] * values[k];
+	return eta;
 }
 
 /* Returns the linear predictor without the offset. */
@@ -719,6 +711,33 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 	return features->values != NULL;
 }
 
+/* True if the features of each row are one array of real, which predict_reals() can read in place. */
+static inline bool
+are_reals(const PlainCall *call, const GrPredictor *model)
+{
+	return call != NULL && call->n == 1 && call->column[0].element == FLOAT4OID && model->dense != NULL &&
+		model->nfeatures >= WIDE_MIN && !gr_has_offsets(model);
+}
+
+/*
+ * Sets *eta to the linear predictor of an array of real: the bits that its elements as float8 give. Returns false if
+ * an element is NULL.
+ */
+static bool
+predict_reals(FunctionCallInfo fcinfo, const PlainCall *call, const GrPredictor *model, double *eta)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(call->first_argno);
+	const double *b = model->dense;
+
+	gr_check_vector(array, "x");
+	check_count(model, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
+	if (array_contains_nulls(array))
+		return false;
+	*eta = model->intercept ? *b++ : 0;
+	*eta += gr_sum_products_single(b, (const float *) ARR_DATA_PTR(array), model->nfeatures);
+	return true;
+}
+
 bool
 gr_predict_row(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, double *eta, bool *finite)
 {
@@ -730,6 +749,14 @@ gr_predict_row(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor
 		if (!gr_design_take(fcinfo, calls->first_argno, &calls->designed, model, &offset))
 			return false;
 		*eta = gr_design_dot(calls->designed, model) + offset;
+		*finite = isfinite(*eta);
+		if (likely(*finite))
+			return true;
+	}
+	else if (model->design.nbytes == 0 && are_reals(calls->plain, model))
+	{
+		if (!predict_reals(fcinfo, calls->plain, model, eta))
+			return false;
 		*finite = isfinite(*eta);
 		if (likely(*finite))
 			return true;
