@@ -25,6 +25,9 @@
 #define TAIL_LEAST 1024
 #define TAIL_MOST (128 * 1024)
 
+/* First capacity of the array of runs; a power of two */
+#define FIRST_NRUNS 4
+
 /* Size in bytes up to which runs are small */
 #define SMALL_RUN (64 * 1024)
 
@@ -33,6 +36,7 @@
 #define LEAF_NBYTES_LEAST (8 * 1024)
 #define LEAF_NBYTES_MOST (64 * 1024)
 
+StaticAssertDecl(sizeof(GrRanking) <= 128, "a state is small");
 StaticAssertDecl(LEAF_NBYTES_LEAST >= GR_CHUNK_NBYTES_MAX, "a leaf's buffer holds a chunk");
 
 /* First bytes of a serialized state: "GSC2" */
@@ -60,12 +64,37 @@ gr_ranking_create(FunctionCallInfo fcinfo)
 
 	ranking->tag = GR_RANKING_TAG;
 	ranking->context = context;
-	ranking->spills = IsA(fcinfo->context, AggState);
-	ranking->memory_max = (Size) work_mem * 1024;
-	ranking->runs_nbytes_max = ranking->spills ? ranking->memory_max / 4 : GR_WINDOW_SCORES_NBYTES_MAX;
-	/* two tails and the room to sort one of them take half of the memory */
-	ranking->tail_max = Max(Min(ranking->memory_max / 2 / (3 * sizeof(uint64)), TAIL_MOST), TAIL_LEAST);
+	ranking->memory_kb = IsA(fcinfo->context, AggState) ? work_mem : 0;
 	return ranking;
+}
+
+/* True unless the state is a window function's. */
+static bool
+may_spill(const GrRanking *ranking)
+{
+	return ranking->memory_kb > 0;
+}
+
+static Size
+memory_nbytes(const GrRanking *ranking)
+{
+	return (Size) ranking->memory_kb * 1024;
+}
+
+/* Limit of the runs in memory */
+static Size
+runs_nbytes_max(const GrRanking *ranking)
+{
+	return may_spill(ranking) ? memory_nbytes(ranking) / 4 : GR_WINDOW_SCORES_NBYTES_MAX;
+}
+
+/* Limit of a tail's capacity. Two tails and the room to sort one of them take half of the memory. */
+static int
+tail_max(const GrRanking *ranking)
+{
+	Size		nkeys = memory_nbytes(ranking) / 2 / (3 * sizeof(uint64));
+
+	return may_spill(ranking) ? Max(Min(nkeys, TAIL_MOST), TAIL_LEAST) : TAIL_MOST;
 }
 
 /*
@@ -125,13 +154,11 @@ append_to_file(GrRanking *ranking, const char *bytes, int64 nbytes)
 static void
 append_run(GrRanking *ranking, GrRankingSide *side, GrSortedRun run)
 {
-	if (side->nruns == side->nruns_max)
-	{
-		side->nruns_max = Max(2 * side->nruns_max, 4);
-		side->runs = side->runs == NULL ?
-			MemoryContextAllocHuge(ranking->context, side->nruns_max * sizeof(GrSortedRun)) :
-			repalloc_huge(side->runs, side->nruns_max * sizeof(GrSortedRun));
-	}
+	/* the room is for a power of two, of at least FIRST_NRUNS */
+	if (side->runs == NULL)
+		side->runs = MemoryContextAlloc(ranking->context, FIRST_NRUNS * sizeof(GrSortedRun));
+	else if (side->nruns >= FIRST_NRUNS && (side->nruns & (side->nruns - 1)) == 0)
+		side->runs = repalloc_huge(side->runs, 2 * (Size) side->nruns * sizeof(GrSortedRun));
 	side->runs[side->nruns++] = run;
 	if (run.memory != NULL)
 		ranking->runs_nbytes += run.nbytes;
@@ -237,22 +264,24 @@ write_runs(GrRanking *ranking, GrRankingSide *side)
 static void
 limit_memory(FunctionCallInfo fcinfo, GrRanking *ranking)
 {
-	if (ranking->runs_nbytes <= ranking->runs_nbytes_max)
+	Size		limit = runs_nbytes_max(ranking);
+
+	if (ranking->runs_nbytes <= limit)
 		return;
 	for (int label = 0; label < 2; label++)
 		if (count_in_memory(&ranking->sides[label]) > 1)
 			merge_in_memory(ranking, &ranking->sides[label], 0);
-	if (ranking->spills && ranking->runs_nbytes > ranking->runs_nbytes_max / 2)
+	if (may_spill(ranking) && ranking->runs_nbytes > limit / 2)
 	{
 		open_file(fcinfo, ranking);
 		for (int label = 0; label < 2; label++)
 			write_runs(ranking, &ranking->sides[label]);
 	}
 	/* nearly full runs would be merged again and again */
-	else if (ranking->runs_nbytes > ranking->runs_nbytes_max / 8 * 7)
+	else if (ranking->runs_nbytes > limit / 8 * 7)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("gpu_auc keeps at most %zu MB of a window frame's scores", ranking->runs_nbytes_max >> 20),
+				 errmsg("gpu_auc keeps at most %zu MB of a window frame's scores", limit >> 20),
 				 errhint("Round the ranking, or use a smaller frame.")));
 }
 
@@ -290,7 +319,7 @@ close_tail(GrRanking *ranking, GrRankingSide *side)
 static void
 grow_tail(GrRanking *ranking, GrRankingSide *side)
 {
-	int			capacity = Min(Max(2 * side->capacity, TAIL_FIRST), ranking->tail_max);
+	int			capacity = Min(Max(2 * side->capacity, TAIL_FIRST), tail_max(ranking));
 
 	side->tail = side->tail == NULL ? MemoryContextAlloc(ranking->context, capacity * sizeof(uint64)) :
 		repalloc(side->tail, capacity * sizeof(uint64));
@@ -303,7 +332,7 @@ gr_ranking_make_room(FunctionCallInfo fcinfo, GrRanking *ranking, GrRankingSide 
 	if (side->capacity >= TAIL_FREE)
 		sort_tail(side);
 	if (side->capacity < TAIL_FREE ||
-		(side->capacity < ranking->tail_max && !gr_keys_have_ties(side->tail, side->ntail)))
+		(side->capacity < tail_max(ranking) && !gr_keys_have_ties(side->tail, side->ntail)))
 	{
 		grow_tail(ranking, side);
 		return;
@@ -432,7 +461,7 @@ add_run(FunctionCallInfo fcinfo, GrRanking *ranking, GrRankingSide *side, const 
 		return;
 	}
 	gr_add_count(&side->nrows, run.nrows);
-	if (ranking->spills && nbytes > ranking->runs_nbytes_max)
+	if (may_spill(ranking) && nbytes > runs_nbytes_max(ranking))
 	{
 		open_file(fcinfo, ranking);
 		run.offset = append_to_file(ranking, bytes, nbytes);
@@ -518,14 +547,14 @@ gr_ranking_combine(FunctionCallInfo fcinfo, GrRanking *ranking, const GrRankingB
 static int
 fan_in(const GrRanking *ranking)
 {
-	return Max(Min(ranking->memory_max / LEAF_NBYTES_MOST, 1024), FAN_IN_LEAST);
+	return Max(Min(memory_nbytes(ranking) / LEAF_NBYTES_MOST, 1024), FAN_IN_LEAST);
 }
 
 /* Size of the buffer of each of n runs in the file. A label's buffers take a quarter of the memory. */
 static Size
 leaf_nbytes(const GrRanking *ranking, int n)
 {
-	return Max(Min(ranking->memory_max / 4 / Max(n, 1), LEAF_NBYTES_MOST), LEAF_NBYTES_LEAST);
+	return Max(Min(memory_nbytes(ranking) / 4 / Max(n, 1), LEAF_NBYTES_MOST), LEAF_NBYTES_LEAST);
 }
 
 /* Merges n runs in the file from runs[0] on. Writes the merged run to `to`, whose end is at *nbytes, and returns it. */

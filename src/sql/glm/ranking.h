@@ -28,7 +28,6 @@ typedef struct GrRankingSide
 	int			nsorted;		/* number of keys at the beginning of tail that are in order */
 	int			capacity;		/* capacity of tail */
 	int			nruns;
-	int			nruns_max;		/* capacity of runs */
 	GrSortedRun *runs;
 	int64		nrows;			/* rows of the runs; those of the tail are not yet counted */
 } GrRankingSide;
@@ -37,14 +36,12 @@ typedef struct GrRankingSide
 #define GR_RANKING_TAG 0x53434f52
 #define GR_RANKING_BYTES_TAG 0x42595445
 
+/* Not larger than 128 bytes, as a statement may have very many groups */
 typedef struct GrRanking
 {
 	uint32		tag;			/* GR_RANKING_TAG */
+	int			memory_kb;		/* work_mem when the state was created; 0: a window function's state, without a file */
 	MemoryContext context;		/* owns this struct and what it points to */
-	bool		spills;			/* false: the state of a window function */
-	Size		memory_max;		/* work_mem in bytes when the state was created */
-	Size		runs_nbytes_max;	/* limit of runs_nbytes */
-	int			tail_max;		/* limit of a tail's capacity */
 	Size		runs_nbytes;	/* size of the runs in memory */
 	BufFile    *file;			/* NULL: no run has been written */
 	int64		file_nbytes;

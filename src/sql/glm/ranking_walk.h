@@ -17,7 +17,13 @@ typedef struct GrRankingWalk
 	int64		ones;			/* rows with the score and label 1 */
 	int64		false_positives;	/* rows with the score or a greater one, and label 0 */
 	int64		true_positives; /* rows with the score or a greater one, and label 1 */
-	GrMerge		merges[2];		/* the rows that follow, by label */
+	/* the rows that follow: those from number `at` on of n keys in order, and then those of the merges */
+	int			at;
+	int			n;
+	uint64		keys[GR_CHUNK_NKEYS];
+	uint32		counts[GR_CHUNK_NKEYS];
+	uint8		labels[GR_CHUNK_NKEYS];
+	GrMerge		merges[2];		/* by label */
 } GrRankingWalk;
 
 /* Begins before the greatest score. The state must not change until the walk ends. */
