@@ -73,6 +73,14 @@ gr_row_scores_request(const GrScores *scores)
 	return made(gr_request_of_scores(scores, gr_memory_here(), &err), &err);
 }
 
+GrRequest *
+gr_margins_request(const GrMarginModel *model)
+{
+	GrError		err = {0};
+
+	return made(gr_request_of_margins(model, gr_memory_here(), &err), &err);
+}
+
 static GrScores
 scores_of(const GrGlmFit *fit)
 {

@@ -314,3 +314,86 @@ DROP FUNCTION change, within, made;
 DROP TABLE changing, margins_fits, margins_models, margins_got;
 DROP TYPE size;
 DROP ROLE margins_nobody;
+-- Effects of columns of numbers are summed in an aggregate, by a scan, and in parallel workers: the same bits as row by
+-- row, which gpureg.read = spi asks for.
+CREATE TABLE summed AS
+SELECT i, sin(i) AS a, (i % 11)::int AS b, (i * 7919 % 1000)::numeric(10,2) / 100 AS c, cos(i * i)::real AS d, i % 3 = 0 AS e,
+    CASE WHEN i % 50 <> 7 THEN sin(3 * i) END AS f, ln(1 + i % 7) AS o, (i % 4)::bigint AS w, chr(97 + i % 3) AS g,
+    (sin(i * 1.3) + sin(i) > 0)::int AS won, 1 + abs(sin(i * 1.7)) AS y, i % 6 AS n
+FROM generate_series(1, 3000) i;
+ANALYZE summed;
+CREATE TABLE summed_models AS
+SELECT 'logit' AS name, gpu_logreg_fit('SELECT won, a, b, c, d FROM summed') AS m
+UNION ALL SELECT 'probit', gpu_glm_fit('SELECT won, a, b, c, f FROM summed', 'binomial', 'probit')
+UNION ALL SELECT 'poisson', gpu_glm_fit('SELECT n, a, b, d FROM summed', 'poisson')
+UNION ALL SELECT 'offset', gpu_glm_fit('SELECT n, a, b, d, o FROM summed', 'poisson', offsets => 'o')
+UNION ALL SELECT 'gamma', gpu_glm_fit('SELECT y, a, c FROM summed', 'gamma', 'inverse')
+UNION ALL SELECT 'negative binomial', gpu_glm_fit('SELECT n, a, b FROM summed', 'negative binomial')
+UNION ALL SELECT 'linear', gpu_ols_fit('SELECT y, a, b, c FROM summed')
+UNION ALL SELECT 'no intercept', gpu_glm_fit('SELECT won, a, b FROM summed', 'binomial', intercept => false)
+UNION ALL SELECT 'collinear', gpu_glm_fit('SELECT won, a, b, 2 * a AS d FROM summed', 'binomial')
+UNION ALL SELECT 'boolean', gpu_glm_fit('SELECT won, a, e FROM summed', 'binomial')
+UNION ALL SELECT 'formula', gpu_glm_fit('SELECT won, a, b, c FROM summed', 'binomial', formula => 'won ~ c + a')
+UNION ALL SELECT 'factor', gpu_glm_fit('SELECT won, a, g FROM summed', 'binomial')
+UNION ALL SELECT 'power', gpu_glm_fit('SELECT won, a, b FROM summed', 'binomial', formula => 'won ~ poly(a, 2) + b')
+UNION ALL SELECT 'array', gpu_glm_fit('SELECT won, ARRAY[a, d] AS x FROM summed', 'binomial');
+CREATE TABLE summed_queries (number int, query text);
+INSERT INTO summed_queries VALUES (1, 'SELECT won, a, b, c, d, e, f, o, g, ARRAY[a, d] AS x FROM summed'),
+    (2, 'SELECT g, f, o, d, c, b, e, a::numeric, ARRAY[a, d] AS x FROM summed WHERE i < 300 ORDER BY a'),
+    (3, 'SELECT s.*, ARRAY[a, d] AS x FROM (SELECT i, a * 1.5 AS a, b + i AS b, c, d, e, f, o, g FROM summed) s JOIN
+        generate_series(1, 2000, 3) i USING (i)'),
+    (4, 'SELECT a, b, c, d, e, f, o, g, ARRAY[a, d] AS x FROM summed WHERE i = 5');
+CREATE TABLE summed_effects (way text, name text, number int, effect text);
+PREPARE sum_effects(text) AS INSERT INTO summed_effects
+SELECT $1, name, number, e::text FROM summed_models, summed_queries, gpu_margins(m, query) e;
+EXECUTE sum_effects('pass');
+SET gpureg.read = spi;
+EXECUTE sum_effects('rows');
+RESET gpureg.read;
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+EXECUTE sum_effects('workers');
+RESET max_parallel_workers_per_gather;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+SELECT way, count(*) AS n, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM summed_effects r WHERE r.way = 'rows' AND
+    (r.name, r.number, r.effect) = (e.name, e.number, e.effect))) AS others FROM summed_effects e GROUP BY way ORDER BY way;
+-- errors, and rows that are not complete, are those of row by row
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'), 'SELECT * FROM summed WHERE i < 0');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'),
+    'SELECT a, b, c, NULL::float8 AS d FROM summed WHERE i < 4');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'),
+    'SELECT a, b, c, CASE i WHEN 900 THEN ''NaN''::real ELSE d END AS d FROM summed');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'),
+    'SELECT a, b::bigint + CASE i WHEN 900 THEN 9007199254740992 ELSE 0 END AS b, c, d FROM summed');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'offset'),
+    'SELECT a, b, d, o / (i - 800) AS o FROM summed');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'offset'),
+    'SELECT a, b, d, CASE i WHEN 7 THEN ''-Infinity'' ELSE o END AS o FROM summed');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'),
+    'SELECT a * 1e308 AS a, b, c, d * 1e38::float8 AS d FROM summed');
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'), 'SELECT a, b, c, a AS b, d FROM summed');
+-- a model of more columns than an aggregate can have arguments
+SELECT format('SELECT won, %s FROM summed', string_agg(format('sin(i * 1.%s + %1$s) AS x%1$s', k), ', ')) AS many
+FROM generate_series(1, 120) k \gset
+SELECT count(*), count(std_error) FROM gpu_ols_fit(:'many') m, gpu_margins(m, :'many');
+-- under another role, with functions in its way
+CREATE SCHEMA margins_attack;
+CREATE FUNCTION margins_attack.gpu_request_accum(internal, bytea, text[], int[], VARIADIC "any") RETURNS internal
+    AS 'int8_avg_accum' LANGUAGE internal;
+CREATE ROLE margins_reader;
+GRANT SELECT ON summed, summed_models TO margins_reader;
+GRANT USAGE ON SCHEMA margins_attack TO margins_reader;
+BEGIN;
+SET LOCAL ROLE margins_reader;
+SET LOCAL search_path = margins_attack, public;
+SELECT count(*) FROM gpu_margins((SELECT m FROM summed_models WHERE name = 'logit'), 'SELECT a, b, c, d FROM summed');
+COMMIT;
+SELECT function, rows, features FROM gpu_last_run();
+DROP TABLE summed, summed_models, summed_queries, summed_effects;
+DROP SCHEMA margins_attack CASCADE;
+DROP ROLE margins_reader;
+DEALLOCATE sum_effects;

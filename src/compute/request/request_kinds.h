@@ -14,6 +14,7 @@
 	KIND(BOOT, boot, boot)		/* replicates of a bootstrap, or the moments of its influence */ \
 	KIND(FLIPS, boot, boot)		/* replicates of a permutation test */ \
 	KIND(SCORES, scores, none)	/* scores of the rows of one cluster */ \
-	KIND(CLUSTERS, clusters, clusters)	/* the middle of covariances that are robust to clusters */
+	KIND(CLUSTERS, clusters, clusters)	/* the middle of covariances that are robust to clusters */ \
+	KIND(MARGINS, margins, none)	/* sums of average marginal effects */
 
 #endif							/* GPUREG_REQUEST_KINDS_H */

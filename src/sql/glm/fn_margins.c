@@ -23,6 +23,7 @@
 #include "run/device.h"
 #include "run/report.h"
 #include "run/result.h"
+#include "sql/glm/margin_pass.h"
 #include "sql/glm/margin_rows.h"
 #include "sql/model/combination.h"
 #include "sql/model/fit_arguments.h"
@@ -300,7 +301,7 @@ separated_terms(const GrModel *model)
 
 /* Reads the query's rows into margins. */
 static void
-read_rows(GrMarginRows *rows, const GrModel *model, GrMargins *margins)
+read_rows(GrMarginRows *rows, const GrModel *model, GrMargins *margins, Oid function)
 {
 	*margins = (GrMargins) {
 		.design = rows->design,
@@ -317,7 +318,8 @@ read_rows(GrMarginRows *rows, const GrModel *model, GrMargins *margins)
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("There are %d marginal effects of %d terms.", margins->neffects, margins->nterms)));
-	gr_margin_rows_read(rows, margins);
+	if (!gr_margin_pass(rows, margins, function))
+		gr_margin_rows_read(rows, margins);
 }
 
 /*
@@ -351,7 +353,7 @@ gr_margins(PG_FUNCTION_ARGS)
 
 	gr_enter_query(&context, query);
 	gr_margin_rows_prepare(query, &predictor, &roles, &rows);
-	read_rows(&rows, &model, &margins);
+	read_rows(&rows, &model, &margins, fcinfo->flinfo->fn_oid);
 	gr_leave_query(&context);
 	read_done = gr_now();
 
@@ -360,8 +362,8 @@ gr_margins(PG_FUNCTION_ARGS)
 		gr_warn_imprecise(fcinfo, NULL, "standard errors of effects");
 	gr_place_on_cpu(&place, "marginal effects are computed where the query's rows are read");
 	gr_record_pass(&place, &(GrPassRecord) {
-		.function = "gpu_margins",.nrows = rows.nrows,.nfeatures = predictor.nfeatures,.started = began,
-		.read_done = read_done,.solved = gr_now()
+		.function = "gpu_margins",.nrows = rows.nrows,.nfeatures = predictor.nfeatures,
+		.nworkers = rows.nworkers,.started = began,.read_done = read_done,.solved = gr_now()
 	});
 	return (Datum) 0;
 }

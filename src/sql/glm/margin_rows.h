@@ -33,6 +33,7 @@ typedef struct GrMarginRows
 	const char **names;			/* names of the checked numbers */
 	int64		nrows;			/* rows that took part */
 	int64		nskipped;		/* rows that were skipped because of a NULL */
+	int			nworkers;		/* parallel workers that summed rows */
 } GrMarginRows;
 
 /*
