@@ -170,7 +170,7 @@ struct GrReadyVcov
 	const double *vcov;
 	double	   *packed;			/* scaled vcov, as in quadratic.h */
 	double	   *low;			/* low halves of packed; NULL: not yet read */
-	double	   *unit;			/* factors of the covariances' rows and columns, powers of two; 0: term is not used */
+	double	   *unit;			/* factors of vcov's rows and columns, powers of two; 0: term is not used */
 	double	   *inverse;		/* factors of the weights: 1 / unit, or 0 */
 	double	   *root;			/* square roots of the scaled variances */
 	double	   *x;				/* room for scaled weights */

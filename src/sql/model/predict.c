@@ -74,6 +74,7 @@ typedef struct PlainCall
 	NamedValues *named;			/* NULL: values come by position */
 	int			n;				/* number of arguments that are values */
 	int			narrays;
+	bool		is_float8;		/* every value is a float8 */
 	double	   *wide;			/* room for nwide values if arrays give more than FUNC_MAX_ARGS; NULL at first */
 	int64		nwide;
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
@@ -219,6 +220,7 @@ describe_call(FunctionCallInfo fcinfo, int first_argno)
 
 	call->first_argno = first_argno;
 	call->n = n;
+	call->is_float8 = true;
 	for (int k = 0; k < n; k++)
 	{
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first_argno + k);
@@ -230,6 +232,7 @@ describe_call(FunctionCallInfo fcinfo, int first_argno)
 					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
 							gr_called_name(fcinfo)),
 					 errhint("Cast the argument, as in NULL::float8.")));
+		call->is_float8 &= getBaseType(type) == FLOAT8OID;
 		if (gr_describe_value(column, type))
 			call->narrays += OidIsValid(column->element) ? 1 : 0;
 		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))
@@ -263,6 +266,12 @@ values_by_position(FunctionCallInfo fcinfo, PlainCall *call, const GrPredictor *
 			nvalues += call->column[k].width - 1;
 		}
 	check_count(model, nvalues);
+	if (likely(call->is_float8))
+	{
+		for (int k = 0; k < call->n; k++)
+			buffer[k] = PG_GETARG_FLOAT8(call->first_argno + k);
+		return buffer;
+	}
 	if (call->n == 1 && call->column[0].element == FLOAT8OID)
 		return array_contains_nulls(arrays[0]) ? NULL : (const double *) ARR_DATA_PTR(arrays[0]);
 	if (nvalues > FUNC_MAX_ARGS)

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -23,6 +24,9 @@
 static bool
 has_same_type(const GrPredictorCache *cache)
 {
+	/* an entry lives as long as the session; a change of the type sets its identifier to 0 */
+	if (likely(cache->type != NULL && cache->type->tupDesc_identifier == cache->row_type))
+		return true;
 	return assign_record_type_identifier(HeapTupleHeaderGetTypeId(cache->model),
 										 HeapTupleHeaderGetTypMod(cache->model)) == cache->row_type;
 }
@@ -88,6 +92,8 @@ fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader mo
 	cache->model = memcpy(palloc_extended(HeapTupleHeaderGetDatumLength(model), MCXT_ALLOC_HUGE), model,
 						  HeapTupleHeaderGetDatumLength(model));
 	cache->row_type = assign_record_type_identifier(HeapTupleHeaderGetTypeId(model), HeapTupleHeaderGetTypMod(model));
+	cache->type = HeapTupleHeaderGetTypeId(model) == RECORDOID ? NULL :
+		lookup_type_cache(HeapTupleHeaderGetTypeId(model), TYPECACHE_TUPDESC);
 	gr_open_predictor(cache->model, &cache->predictor, with_errors ? &cache->errors : NULL);
 	cache->has_errors = with_errors;
 	cache->predictor.serial = ++cache->nread;

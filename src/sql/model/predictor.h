@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "utils/typcache.h"
 
 #include "sql/model/combination.h"
 #include "sql/model/model.h"
@@ -25,6 +26,7 @@ typedef struct GrPredictorCache
 	Size		nbytes;			/* size of the argument */
 	HeapTupleHeader model;		/* copy, neither compressed nor out of line */
 	uint64		row_type;		/* assign_record_type_identifier() of the model's type */
+	TypeCacheEntry *type;		/* entry of the model's type; NULL: the type is record */
 	GrPredictor predictor;
 	bool		has_errors;		/* errors was read, too */
 	GrPredictorError errors;	/* valid if has_errors */
