@@ -135,8 +135,54 @@ SELECT filter, uses_scan(statement, filter LIKE 'x1 > _NaN_') AS scan, same(stat
             'k > (SELECT count(*) FROM scan_few WHERE f > x4)',
         'ctid < ''(3,1)''', 'tableoid = ''scan_rows''::regclass', 'xmin IS NOT NULL', 'false', 'true',
             'now() > ''2000-01-01''', 'EXISTS (SELECT FROM scan_few)',
-        '10 / (x4 + 1) > 3', '10 / x4 > 3', 'x4 > 0 AND x3 > 2 AND b AND t <> ''c''']) WITH ORDINALITY w(filter, i)) s
+        '10 / (x4 + 1) > 3', '10 / x4 > 3', 'x4 > 0 AND x3 > 2 AND b AND t <> ''c''',
+        'ts > now() - interval ''30 years''', 'ts < timestamptz ''2020-01-01 12:00''', 'ts >= date ''2020-01-02''',
+        'current_date > d', 'd < timestamptz ''2020-01-10''', 'n <= 2.25', '1.75 < n', 'n = 3', 'n <> -0.0',
+        'n >= (SELECT avg(f) FROM scan_few)', 'n < ''NaN''', 'x4 > extract(year FROM now() - now())',
+        'x1 > random()::int - 5', 'x4 >= length(current_user) / 1000 AND n > 1']) WITH ORDINALITY w(filter, i)) s
             ORDER BY i;
+
+-- Comparisons of dates and timestamps with others, in a time zone that jumps: the order isn't that of the numbers
+CREATE TABLE scan_times AS SELECT i AS y, sin(i) AS x1, t, t::date AS d, t AT TIME ZONE 'UTC' AS z
+    FROM (SELECT i, base + i * interval '17 min' AS t FROM (VALUES (timestamp '2021-03-13 12:00'),
+    (timestamp '2021-11-06 12:00')) b(base), generate_series(1, 130) i
+    UNION ALL SELECT i, t FROM (VALUES (1, timestamp 'infinity'), (2, '-infinity'), (3, '294276-12-31 23:00'),
+    (4, '4713-01-01 01:00 BC')) e(i, t)) s;
+INSERT INTO scan_times VALUES (5, 1, NULL, '5874897-12-31', NULL), (6, 2, NULL, '4713-01-01 BC', 'infinity');
+ANALYZE scan_times;
+SET timezone = 'America/New_York';
+SELECT count(*) AS statements, count(*) FILTER (WHERE uses_scan(statement, true)) > 0.6 * count(*) AS most_scan,
+    count(*) FILTER (WHERE outcome(statement, true) IS DISTINCT FROM outcome(statement, false)) AS other
+FROM (SELECT format('SELECT count(*), gpu_ols_agg(y, x1) FROM scan_times WHERE %s',
+    CASE WHEN i % 2 = 0 THEN format('%s %s %s', c, o, v) ELSE format('%s %s %s', v, o, c) END) AS statement
+    FROM unnest(ARRAY['t', 'd', 'z']) c, unnest(ARRAY['<', '<=', '=', '<>', '>=', '>']) WITH ORDINALITY p(o, i),
+    unnest(ARRAY['timestamptz ''2021-03-14 02:30''', 'timestamptz ''2021-03-14 03:00''',
+    'timestamp ''2021-03-14 02:30''',
+    'timestamptz ''2021-11-07 01:30-4''', 'timestamptz ''2021-11-07 01:30-5''', 'timestamp ''2021-11-07 01:30''',
+    'date ''2021-11-07''', 'timestamptz ''infinity''', 'timestamp ''-infinity''', 'date ''infinity''',
+    'date ''5874897-12-31''', 'timestamptz ''294276-12-31 18:30''', 'NULL::timestamptz']) v) s;
+RESET timezone;
+DROP TABLE scan_times;
+
+-- Comparisons of numerics: every pair of these, and values that are out of line
+CREATE TABLE scan_numerics AS SELECT i AS y, sin(i) AS x1, i::numeric / 8 AS before, CASE WHEN i % 7 = 0 THEN 'short'
+    ELSE repeat('long', i::int) END AS text, v FROM (SELECT row_number() OVER () AS i, v::numeric AS v
+    FROM unnest(ARRAY['0', '-0.0', '1', '1.0', '1.5', '1.50000', '-1.5', '10000', '9999.9999', '-10000', '1e-20',
+    '1e-130', '-1e-130', '123456789012345678901234567890.123', '123456789012345678901234567890.1230001',
+    '1e300', '-1e300', 'NaN', 'Infinity', '-Infinity', '0.00010001', '0.0001', '100010000', '1' || repeat('0', 4000),
+    '1' || repeat('0', 3999) || '1',
+    repeat('7319', 20000), NULL]) v) s;
+ANALYZE scan_numerics;
+SELECT max(pg_column_size(v)) > 2000 AS has_long, count(*) AS rows FROM scan_numerics;
+CREATE TABLE scan_alone AS SELECT v, y, x1 FROM scan_numerics;
+ANALYZE scan_alone;
+SELECT count(*) AS statements, count(*) FILTER (WHERE uses_scan(statement, true)) > 0.6 * count(*) AS most_scan,
+    count(*) FILTER (WHERE outcome(statement, true) IS DISTINCT FROM outcome(statement, false)) AS other
+FROM (SELECT format('SELECT count(*), max(v), gpu_ols_agg(y, x1) FROM %s WHERE %s', "table",
+    CASE WHEN i % 2 = 0 THEN format('v %s %L::numeric', o, c) ELSE format('%L::numeric %s v', c, o) END) AS statement
+    FROM unnest(ARRAY['scan_numerics', 'scan_alone']) "table", scan_numerics n(a, b, bb, bbb, c),
+    unnest(ARRAY['<', '<=', '=', '<>', '>=', '>']) WITH ORDINALITY p(o, i)) s;
+DROP TABLE scan_numerics, scan_alone;
 
 -- Tables
 SELECT "table", uses_scan(statement) AS scan, same(statement) FROM (
@@ -259,6 +305,45 @@ GRANT SELECT ON scan_secret TO regress_gpureg_scan;
 SET ROLE regress_gpureg_scan;
 SELECT (gpu_ols_agg(y, x1)).n FROM scan_secret WHERE scan_leak(y);
 RESET ROLE;
+-- conditions whose functions are not leakproof come after the policy, and none tells whether there are rows
+CREATE TABLE scan_hidden AS SELECT i AS k, sin(i) AS y, cos(i) AS x1, i::numeric AS n FROM generate_series(1, 9) i;
+ALTER TABLE scan_hidden ENABLE ROW LEVEL SECURITY;
+CREATE POLICY scan_policy ON scan_hidden USING (k > 4);
+GRANT SELECT ON scan_hidden TO regress_gpureg_scan;
+CREATE FUNCTION scan_noticed() RETURNS float8 LANGUAGE plpgsql STABLE AS
+    $$ BEGIN RAISE NOTICE 'called'; RETURN -2; END $$;
+SET ROLE regress_gpureg_scan;
+SELECT uses_scan('SELECT gpu_ols_agg(y, x1) FROM scan_hidden WHERE n > 2.5 AND k < 8'),
+    same('SELECT count(*), gpu_ols_agg(y, x1) FROM scan_hidden WHERE n > 2.5 AND k < 8');
+SET plan_cache_mode = force_generic_plan;
+PREPARE hidden(int) AS SELECT gpu_ols_agg(y, x1) IS NULL AS nothing FROM scan_hidden WHERE x1 > scan_noticed() * $1;
+EXECUTE hidden(1);
+RESET plan_cache_mode;
+RESET ROLE;
+DEALLOCATE hidden;
+TRUNCATE scan_hidden;
+SET ROLE regress_gpureg_scan;
+SET plan_cache_mode = force_generic_plan;
+PREPARE hidden(int) AS SELECT gpu_ols_agg(y, x1) IS NULL AS nothing FROM scan_hidden WHERE x1 > scan_noticed() * $1;
+EXECUTE hidden(1);
+RESET plan_cache_mode;
+RESET ROLE;
+DEALLOCATE hidden;
+-- stable functions are called with the caller's privileges, and only if there is a row
+REVOKE EXECUTE ON FUNCTION scan_noticed FROM public;
+SET ROLE regress_gpureg_scan;
+SELECT gpu_ols_agg(y, x1) FROM scan_rows WHERE x1 > scan_noticed();
+RESET ROLE;
+SET plan_cache_mode = force_generic_plan;
+PREPARE divided(int) AS SELECT gpu_ols_agg(y, x1) IS NULL AS nothing FROM scan_hidden WHERE k > 10 / $1;
+EXECUTE divided(0);
+DEALLOCATE divided;
+PREPARE divided(int) AS SELECT gpu_ols_agg(y, x1) IS NULL AS nothing FROM scan_rows WHERE x4 > 10 / $1;
+EXECUTE divided(0);
+EXECUTE divided(NULL);
+EXECUTE divided(2);
+RESET plan_cache_mode;
+DEALLOCATE divided;
 -- a cached plan serves other roles and policies, too
 PREPARE of_policy AS SELECT (m).n + (m).n_skipped AS rows FROM (SELECT gpu_ols_agg(y, x1) AS m FROM scan_parents) q;
 SELECT uses_scan('EXECUTE of_policy');
@@ -344,10 +429,11 @@ ROLLBACK;
 DROP MATERIALIZED VIEW scan_matview;
 DROP VIEW scan_view;
 DROP TABLE scan_rows, scan_parts, scan_parents, scan_children, scan_unlogged, scan_temporary, scan_empty, scan_few,
-    scan_secret, scan_counts;
+    scan_secret, scan_counts, scan_hidden;
 DROP SEQUENCE scan_calls;
 DROP AGGREGATE scan_null_after_3(int), scan_last_texts(text);
-DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed, scan_null_for_3, scan_last;
+DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed, scan_null_for_3, scan_last,
+    scan_noticed;
 DROP OWNED BY regress_gpureg_scan;
 DROP ROLE regress_gpureg_scan;
 

@@ -94,13 +94,23 @@ sub draw_constant
 {
 	my ($column) = @_;
 	my $class = $column->{class};
+	my $small = $column->{few} ? between(0, 4) : between(-6, 6);
 
-	return chance(0.6) ? ($column->{few} ? between(0, 4) : between(-6, 6)) : pick(@any_number) if $class eq 'number';
+	return pick("(SELECT min(v) + $small FROM few)", "($small + current_date - now()::date)",
+		"length(current_user) % 3", "($small + extract(year FROM now() - now()))")
+	  if $class eq 'number' && chance(0.12);
+	return pick($small, "$small.25", "$small.0", "${small}e-1", "-$small.500") . '::numeric'
+		if $column->{type} =~ /numeric/ && chance(0.5);
+	return chance(0.6) ? $small : pick(@any_number) if $class eq 'number';
 	return pick('true', 'false') if $class eq 'bool';
 	return pick(q{date '2020-01-20'}, q{'2020-01-05'}, q{timestamp '2020-01-10 12:00'}, q{timestamptz '2020-01-10'},
-		q{'infinity'::date}) if $class eq 'date';
+		q{'infinity'::date}, q{(current_date - (current_date - date '2020-01-09'))},
+		q{timestamptz '2020-01-10 03:00+5'})
+	  if $class eq 'date';
 	return pick(q{timestamp '2020-01-02 03:00'}, q{'2020-01-01 10:00'}, q{date '2020-01-02'},
-		q{timestamptz '2020-01-02'}, q{'-infinity'::timestamp}) if $class eq 'timestamp';
+		q{timestamptz '2020-01-02'}, q{'-infinity'::timestamp}, q{(now() - (now() - timestamptz '2020-01-01 20:00'))},
+		q{(localtimestamp - (localtimestamp - timestamp '2020-01-02 01:00'))}, q{now()})
+	  if $class eq 'timestamp';
 	return pick(q{'a'}, q{'b'}, q{''}, q{'x'::varchar}, q{'7'}, q{'b'::char(7)}) if $class eq 'text';
 	return undef;
 }
@@ -279,6 +289,7 @@ sub draw_settings
 	push @settings, 'enable_seqscan=off' if chance(0.05);
 	push @settings, 'enable_parallel_append=off' if chance(0.1);
 	push @settings, 'gpureg.ring_size=1MB' if chance(0.1);
+	push @settings, 'timezone=' . pick('America/New_York', 'Asia/Kathmandu') if chance(0.15);
 	push @settings, 'role=reader' if defined $table->{policy} && chance(0.7);
 	return \@settings;
 }

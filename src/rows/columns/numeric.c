@@ -1,5 +1,5 @@
 /*
- * numeric.c: from numeric to float8.
+ * numeric.c: from numeric to float8, and comparisons of numerics.
  *
  * PostgreSQL's cast prints a numeric and reads the text as float8. Most values do not need that: their digits are an
  * integer of at most 2^53, which float8 holds exactly, times or over a power of ten of at most 10^22, which float8
@@ -66,18 +66,17 @@ scale_exactly(uint64 digits, int power, double *number)
 	return true;
 }
 
-/* Converts a numeric that has few enough digits. Returns false if it does not, or is compressed or out of line. */
-static bool
-convert_quickly(const struct varlena *value, double *number)
+/* Finds the parts of a numeric. Returns false if it is compressed or out of line, NaN or infinite. */
+static inline bool
+find_parts(const struct varlena *value, GrNumericParts *parts)
 {
 	const char *at = VARDATA_ANY(value);
-	int			nentries = VARSIZE_ANY_EXHDR(value) / sizeof(uint16);
+	int			nentries;
 	uint16		header;
-	int			weight;
-	int			ndigits;
-	bool		negative;
-	uint64		digits = 0;
 
+	if (unlikely(VARATT_IS_EXTENDED(value) && !VARATT_IS_SHORT(value)))
+		return false;
+	nentries = VARSIZE_ANY_EXHDR(value) / sizeof(uint16);
 	if (nentries < 1)
 		return false;
 	header = entry_at(at, 0);
@@ -85,27 +84,35 @@ convert_quickly(const struct varlena *value, double *number)
 		return false;
 	if ((header & HEADER_FORM) == HEADER_SHORT)
 	{
-		weight = (header & SHORT_WEIGHT) - (header & SHORT_WEIGHT_SIGN);
-		negative = (header & SHORT_NEGATIVE) != 0;
-		at += sizeof(uint16);
-		ndigits = nentries - 1;
+		parts->weight = (header & SHORT_WEIGHT) - (header & SHORT_WEIGHT_SIGN);
+		parts->negative = (header & SHORT_NEGATIVE) != 0;
+		parts->digits = at + sizeof(uint16);
+		parts->ndigits = nentries - 1;
+		return true;
 	}
-	else if (nentries >= 2)
-	{
-		weight = (int16) entry_at(at, 1);
-		negative = (header & HEADER_FORM) == LONG_NEGATIVE;
-		at += 2 * sizeof(uint16);
-		ndigits = nentries - 2;
-	}
-	else
+	if (nentries < 2)
 		return false;
-	if (ndigits > GROUPS_MAX)
+	parts->weight = (int16) entry_at(at, 1);
+	parts->negative = (header & HEADER_FORM) == LONG_NEGATIVE;
+	parts->digits = at + 2 * sizeof(uint16);
+	parts->ndigits = nentries - 2;
+	return true;
+}
+
+/* Converts a numeric that has few enough digits. Returns false if it does not, or is compressed or out of line. */
+static bool
+convert_quickly(const struct varlena *value, double *number)
+{
+	GrNumericParts parts;
+	uint64		digits = 0;
+
+	if (!find_parts(value, &parts) || parts.ndigits > GROUPS_MAX)
 		return false;
-	for (int k = 0; k < ndigits; k++)
-		digits = digits * GROUP + entry_at(at, k);
-	if (!scale_exactly(digits, GROUP_DIGITS * (weight - ndigits + 1), number))
+	for (int k = 0; k < parts.ndigits; k++)
+		digits = digits * GROUP + entry_at(parts.digits, k);
+	if (!scale_exactly(digits, GROUP_DIGITS * (parts.weight - parts.ndigits + 1), number))
 		return false;
-	if (negative)
+	if (parts.negative)
 		*number = -*number;
 	return true;
 }
@@ -116,7 +123,63 @@ gr_numeric_number(Datum value)
 	const struct varlena *numeric = (const struct varlena *) DatumGetPointer(value);
 	double		number;
 
-	if (likely(!VARATT_IS_EXTENDED(numeric) || VARATT_IS_SHORT(numeric)) && likely(convert_quickly(numeric, &number)))
+	if (likely(convert_quickly(numeric, &number)))
 		return number;
 	return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
+}
+
+/* True if the first of the stored digits is not 0, as in every numeric that the server made, or there is none. */
+static inline bool
+is_normal(const GrNumericParts *parts)
+{
+	return parts->ndigits == 0 || entry_at(parts->digits, 0) != 0;
+}
+
+bool
+gr_numeric_parts(Datum value, GrNumericParts *parts)
+{
+	return find_parts((const struct varlena *) DatumGetPointer(value), parts) && is_normal(parts);
+}
+
+/* Compares the sizes of two numerics. Returns a value below, at or above 0. */
+static inline int
+compare_sizes(const GrNumericParts *a, const GrNumericParts *b)
+{
+	int			n = Min(a->ndigits, b->ndigits);
+	int			k = 0;
+
+	if (a->ndigits == 0 || b->ndigits == 0)
+		return a->ndigits - b->ndigits;
+	if (a->weight != b->weight)
+		return a->weight - b->weight;
+	for (; k < n; k++)
+	{
+		int			difference = (int) entry_at(a->digits, k) - (int) entry_at(b->digits, k);
+
+		if (difference != 0)
+			return difference;
+	}
+	for (; k < a->ndigits; k++)
+		if (entry_at(a->digits, k) != 0)
+			return 1;
+	for (; k < b->ndigits; k++)
+		if (entry_at(b->digits, k) != 0)
+			return -1;
+	return 0;
+}
+
+bool
+gr_numeric_compare(Datum value, const GrNumericParts *constant, int *order)
+{
+	GrNumericParts parts;
+	bool		negative;
+
+	if (!gr_numeric_parts(value, &parts))
+		return false;
+	negative = parts.negative && parts.ndigits > 0;
+	if (negative != (constant->negative && constant->ndigits > 0))
+		*order = negative ? -1 : 1;
+	else
+		*order = negative ? compare_sizes(constant, &parts) : compare_sizes(&parts, constant);
+	return true;
 }

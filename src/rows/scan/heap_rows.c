@@ -34,13 +34,12 @@ find_fixed(GrHeapColumns *columns)
 	{
 		const GrHeapColumn *column = &columns->column[c];
 
-		/* a varlena that isn't the first attribute may be short, and not aligned */
-		if (at >= 0)
-			at = column->nbytes > 0 ? TYPEALIGN(column->alignment, at) : -1;
+		if (at >= 0 && column->nbytes > 0)
+			at = TYPEALIGN(column->alignment, at);
 		if (columns->wanted[k] == c + 1)
 			columns->fixed[k++] = at;
 		if (at >= 0)
-			at += column->nbytes;
+			at = column->nbytes > 0 ? at + column->nbytes : -1;
 	}
 	columns->all_fixed = columns->n == 0 || columns->fixed[columns->n - 1] >= 0;
 }
@@ -71,11 +70,12 @@ find_segments(GrHeapColumns *columns)
 			}
 			segment->nbytes += column->nbytes;
 		}
-		segment->end = c;
 		if (c < columns->last && columns->column[c].nbytes < 0)
 		{
-			/* columns of variable length are skipped, and never wanted */
-			Assert(columns->wanted[k] != c + 1);
+			segment->variable = &columns->column[c];
+			segment->wants_variable = columns->wanted[k] == c + 1;
+			if (segment->wants_variable)
+				columns->within[k++] = 0;
 			c++;
 		}
 	}
@@ -103,13 +103,18 @@ gr_heap_want(GrHeapColumns *columns, TupleDesc table, int n, const AttrNumber *w
 	find_segments(columns);
 }
 
-/* Returns the end of a column of variable length, which begins at offset, or after padding. */
+/* Returns the beginning of a column of variable length, which is at offset, or after padding. */
 static inline uint32
-behind_variable(const GrHeapColumn *column, const char *data, uint32 offset)
+begin_variable(const GrHeapColumn *column, const char *data, uint32 offset)
 {
-	/* a byte other than 0 is no padding: it begins a short varlena, which isn't aligned */
-	if (column->nbytes != -1 || data[offset] == 0)
-		offset = TYPEALIGN(column->alignment, offset);
+	/* A byte other than 0 is no padding: it begins a short varlena, which isn't aligned. */
+	return column->nbytes != -1 || data[offset] == 0 ? TYPEALIGN(column->alignment, offset) : offset;
+}
+
+/* Returns the end of a column of variable length that begins at offset. */
+static inline uint32
+end_variable(const GrHeapColumn *column, const char *data, uint32 offset)
+{
 	return offset + (column->nbytes == -1 ? VARSIZE_ANY(data + offset) : strlen(data + offset) + 1);
 }
 
@@ -128,8 +133,15 @@ locate_segments(const GrHeapColumns *columns, const char *data, int32 *at)
 		for (int k = 0; k < segment->nwanted; k++)
 			*at++ = offset + *within++;
 		offset += segment->nbytes;
-		if (segment->end < columns->last && columns->column[segment->end].nbytes < 0)
-			offset = behind_variable(&columns->column[segment->end], data, offset);
+		if (segment->variable == NULL)
+			continue;
+		offset = begin_variable(segment->variable, data, offset);
+		if (unlikely(segment->wants_variable))
+		{
+			*at++ = offset;
+			within++;
+		}
+		offset = end_variable(segment->variable, data, offset);
 	}
 }
 
@@ -157,7 +169,10 @@ gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at)
 		}
 		if (column->nbytes < 0)
 		{
-			offset = behind_variable(column, data, offset);
+			offset = begin_variable(column, data, offset);
+			if (columns->wanted[k] == c + 1)
+				at[k++] = offset;
+			offset = end_variable(column, data, offset);
 			continue;
 		}
 		offset = TYPEALIGN(column->alignment, offset);

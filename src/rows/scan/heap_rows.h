@@ -98,15 +98,30 @@ typedef struct GrHeapSegment
 	uint8		alignment;		/* alignment of the first column, the largest of the segment */
 	int32		nbytes;			/* width of the segment, with padding */
 	int			nwanted;		/* number of its columns that are wanted */
-	int			end;			/* next column: one of variable length, or the first of the next segment */
+	const GrHeapColumn *variable;	/* next column if it has variable length, else NULL */
+	bool		wants_variable; /* the next column is a varlena that is wanted */
 } GrHeapSegment;
+
+/*
+ * Returns the varlena, aligned to int, at address at or behind the padding there. A byte other than 0 is no padding: it
+ * begins a short varlena, which isn't aligned.
+ */
+static inline struct varlena *
+gr_heap_varlena(const char *at)
+{
+	return (struct varlena *) unconstify(char *, *at != 0 ? at : (const char *) INTALIGN(at));
+}
 
 /* The attributes that a scan reads from tuples, and where they are */
 typedef struct GrHeapColumns
 {
 	int			n;
 	const AttrNumber *wanted;	/* [n] attribute numbers, ascending */
-	int32	   *fixed;			/* [n] offsets in tuples without NULLs; -1: behind a column of variable length */
+	/*
+	 * [n] offsets in tuples without NULLs; -1: behind a column of variable length. Padding may be in front of a
+	 * varlena; see gr_heap_varlena().
+	 */
+	int32	   *fixed;
 	bool		all_fixed;		/* no element of fixed is -1 */
 	AttrNumber	last;			/* largest number in wanted; 0 if n is 0 */
 	GrHeapColumn *column;		/* [last] */
@@ -115,7 +130,10 @@ typedef struct GrHeapColumns
 	int32	   *within;			/* [n] offsets of the wanted attributes in their segments */
 } GrHeapColumns;
 
-/* Describes n wanted attributes of table in *columns. Allocates in the current context; wanted stays the caller's. */
+/*
+ * Describes n wanted attributes of table in *columns, of fixed width, or varlenas aligned to int. Allocates in the
+ * current context; wanted stays the caller's.
+ */
 extern void gr_heap_want(GrHeapColumns *columns, TupleDesc table, int n, const AttrNumber *wanted);
 
 /*

@@ -323,7 +323,7 @@ begin_where(GrScanState *s)
 	{
 		GrComparison *comparison = &s->comparisons[s->ncomparisons];
 
-		if (gr_is_comparison(lfirst(cell), table, comparison))
+		if (gr_is_comparison(lfirst(cell), table, s->has_policies, comparison))
 			s->constants[s->ncomparisons++] = ExecInitExpr(comparison->constant, &s->child->ss.ps);
 		else
 			s->has_more = true;
@@ -339,6 +339,7 @@ gr_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	s->child = castNode(SeqScanState, ExecInitNode(linitial(plan->custom_plans), estate, eflags));
 	node->custom_ps = list_make1(s->child);
+	s->has_policies = lsecond(plan->custom_private) != NIL;
 	s->scan_context = AllocSetContextCreate(estate->es_query_cxt, "gpureg scan", ALLOCSET_DEFAULT_SIZES);
 	s->aggregates = palloc0(list_length(plan->custom_scan_tlist) * sizeof(GrScanAggregate));
 	foreach(cell, plan->custom_scan_tlist)
@@ -346,10 +347,10 @@ gr_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		Expr	   *expr = ((TargetEntry *) lfirst(cell))->expr;
 
 		if (IsA(expr, Aggref))
-			begin_aggregate(s, &s->aggregates[s->naggregates++], (Aggref *) expr, plan->custom_private != NIL,
+			begin_aggregate(s, &s->aggregates[s->naggregates++], (Aggref *) expr, linitial(plan->custom_private) != NIL,
 							(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	}
-	begin_keys(s, plan->custom_scan_tlist, plan->custom_private);
+	begin_keys(s, plan->custom_scan_tlist, linitial(plan->custom_private));
 	begin_where(s);
 	want_columns(s);
 	s->by_slot = s->has_more;

@@ -35,6 +35,26 @@ begin_child_scan(SeqScanState *child)
 	return child->ss.ss_currentScanDesc;
 }
 
+/*
+ * Evaluates the constants that columns are compared with, for this scan. They are evaluated when there is a row, as by
+ * the executor, unless policies hide rows: a function that is called must not tell that there are some.
+ */
+static void
+set_constants(GrScanState *s)
+{
+	for (int k = 0; k < s->ncomparisons; k++)
+	{
+		bool		isnull;
+		MemoryContext old;
+		Datum		value = ExecEvalExprSwitchContext(s->constants[k], s->child->ss.ps.ps_ExprContext, &isnull);
+
+		old = MemoryContextSwitchTo(s->scan_context);
+		gr_set_constant(&s->comparisons[k], value, isnull);
+		MemoryContextSwitchTo(old);
+	}
+	s->has_constants = true;
+}
+
 static void
 scan_table(GrScanState *s)
 {
@@ -55,25 +75,14 @@ scan_table(GrScanState *s)
 		else
 		{
 			ResetExprContext(econtext);
+			if (unlikely(!s->has_constants))
+				set_constants(s);
 			gr_heap_take_page(scan, &page);
 			gr_scan_take_page(s, &page);
 		}
 		MemoryContextSwitchTo(old);
 	}
 	ExecClearTuple(slot);
-}
-
-/* Evaluates the constants that columns are compared with, for this scan. */
-static void
-set_constants(GrScanState *s)
-{
-	for (int k = 0; k < s->ncomparisons; k++)
-	{
-		bool		isnull;
-		Datum		value = ExecEvalExprSwitchContext(s->constants[k], s->child->ss.ps.ps_ExprContext, &isnull);
-
-		gr_set_constant(&s->comparisons[k], value, isnull);
-	}
 }
 
 /* Scans the table once, with the child's instrumentation and changed parameters. */
@@ -86,7 +95,9 @@ run_scan(GrScanState *s)
 		ExecReScan(child);
 	if (child->instrument != NULL)
 		InstrStartNode(child->instrument);
-	set_constants(s);
+	s->has_constants = false;
+	if (s->has_policies)
+		set_constants(s);
 	s->npassed = s->nremoved = 0;
 	scan_table(s);
 	if (child->instrument != NULL)

@@ -90,7 +90,8 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 		elog(ERROR, "a scan's child is another plan");
 	scan->scan.plan.targetlist = targets;
 	scan->custom_scan_tlist = copyObject(targets);
-	scan->custom_private = grouping_operators(root, targets);
+	scan->custom_private = list_make2(grouping_operators(root, targets),
+									  root->qual_security_level > 0 ? list_make1(makeBoolConst(true, false)) : NIL);
 	scan->custom_plans = children;
 	scan->methods = &gr_scan_methods;
 	return &scan->scan.plan;

@@ -38,7 +38,7 @@ typedef struct GrScanAggregate
 	Datum	   *values;			/* [nsources] values of the current row */
 	bool	   *isnull;			/* [nsources] */
 
-	/* all sources are columns of numbers or, with a transition, passed by value; the members to spans are for such */
+	/* all sources are columns, of numbers or types that a transition reads in place; the members to spans need it */
 	bool		direct;
 	GrNumberKind *kinds;		/* [nsources] types, in the order of the sources */
 	AttrNumber *attributes;		/* [nsources] attribute numbers, in the order of the sources */
@@ -78,6 +78,8 @@ typedef struct GrScanState
 	int			ncomparisons;
 	GrComparison *comparisons;	/* comparisons in the WHERE clause, all of which a row must pass */
 	ExprState **constants;		/* [ncomparisons] constants of the comparisons */
+	bool		has_constants;	/* the constants have been evaluated in the running scan */
+	bool		has_policies;	/* policies or security barriers apply to the table */
 	bool		has_more;		/* the WHERE clause has more than comparisons */
 	bool		by_slot;		/* the WHERE clause, an aggregate or a key needs the tuple in a slot */
 	GrHeapColumns columns;		/* attributes for comparisons, direct keys and direct aggregates */

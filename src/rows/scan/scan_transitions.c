@@ -48,7 +48,7 @@ struct GrTransition
 	bool		counts;			/* the function adds 1 for each row whose arguments aren't NULL */
 	int			nargs;
 	ExprState **args;			/* [nargs] */
-	int16	   *arg_nbytes;		/* [nargs] widths of direct arguments */
+	int16	   *arg_nbytes;		/* [nargs] widths of direct arguments; -1: a varlena */
 	int16		nbytes;			/* the transition type's typlen */
 	bool		by_value;
 	bool		initial_isnull;
@@ -219,7 +219,8 @@ gr_transition_direct(GrTransition *transition, TupleDesc table, AttrNumber *attr
 		if (!IsA(var, Var) || var->varattno < 1 || var->varattno > table->natts)
 			return false;
 		attribute = TupleDescAttr(table, var->varattno - 1);
-		if (attribute->atttypid != var->vartype || attribute->attisdropped || !attribute->attbyval)
+		if (attribute->atttypid != var->vartype || attribute->attisdropped ||
+			(!attribute->attbyval && (attribute->attlen != -1 || attribute->attalign != TYPALIGN_INT)))
 			return false;
 		attributes[k] = var->varattno;
 		transition->arg_nbytes[k] = attribute->attlen;
@@ -323,6 +324,13 @@ gr_transition_take(GrTransition *transition, GrTransitionValue *value, ExprConte
 	apply(transition, &transition->transition, value);
 }
 
+/* Returns the value of nbytes bytes, or the varlena if nbytes is -1, at address at. */
+static inline Datum
+read_argument(int16 nbytes, const char *at)
+{
+	return nbytes < 0 ? PointerGetDatum(gr_heap_varlena(at)) : gr_read_by_value(nbytes, at);
+}
+
 void
 gr_transition_take_direct(GrTransition *transition, GrTransitionValue *value, const char *data, const int32 *at)
 {
@@ -331,7 +339,7 @@ gr_transition_take_direct(GrTransition *transition, GrTransitionValue *value, co
 	for (int k = 0; k < transition->nargs; k++)
 	{
 		args[k].isnull = at[k] < 0;
-		args[k].value = args[k].isnull ? (Datum) 0 : gr_read_by_value(transition->arg_nbytes[k], data + at[k]);
+		args[k].value = args[k].isnull ? (Datum) 0 : read_argument(transition->arg_nbytes[k], data + at[k]);
 	}
 	apply(transition, &transition->transition, value);
 }
@@ -356,7 +364,7 @@ take_quickly(GrTransition *transition, GrTransitionValue *value, const char *con
 		Datum		result;
 
 		fcinfo->args[0].value = state;
-		fcinfo->args[1].value = gr_read_by_value(nbytes, rows[k++] + at);
+		fcinfo->args[1].value = read_argument(nbytes, rows[k++] + at);
 		result = function(fcinfo);
 		if (unlikely(fcinfo->isnull || (!by_value && result != state)))
 		{

@@ -44,8 +44,8 @@ extern void gr_transition_use(GrTransition *transition, ExprContext *memory);
 extern int	gr_transition_nargs(const GrTransition *transition);
 
 /*
- * If all arguments are columns of table that are passed by value, returns true and sets attributes[] to their numbers,
- * from which the functions below with data and at may be used.
+ * If all arguments are columns of table that are passed by value, or varlenas aligned to int, returns true and sets
+ * attributes[] to their numbers: the functions below with data and at may be used.
  */
 extern bool gr_transition_direct(GrTransition *transition, TupleDesc table, AttrNumber *attributes);
 

@@ -6,11 +6,17 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/date.h"
+#include "utils/datum.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "rows/columns/columns.h"
+#include "rows/scan/heap_rows.h"
 #include "rows/scan/scan_values.h"
 
 /*
@@ -126,27 +132,38 @@ gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind)
 typedef struct Operators
 {
 	Oid			function[6];
-	bool		integers;
+	GrComparedBy by;
 } Operators;
 
+#define OPERATORS(types) {F_##types##LT, F_##types##LE, F_##types##EQ, F_##types##NE, F_##types##GE, F_##types##GT}
+#define MIXED(left, right) {F_##left##_LT_##right, F_##left##_LE_##right, F_##left##_EQ_##right, \
+	F_##left##_NE_##right, F_##left##_GE_##right, F_##left##_GT_##right}
+
+/* The functions of GR_BY_FLOAT and GR_BY_INTEGER are leakproof. */
 static const Operators operators[] = {
-	{{F_FLOAT8LT, F_FLOAT8LE, F_FLOAT8EQ, F_FLOAT8NE, F_FLOAT8GE, F_FLOAT8GT}, false},
-	{{F_FLOAT4LT, F_FLOAT4LE, F_FLOAT4EQ, F_FLOAT4NE, F_FLOAT4GE, F_FLOAT4GT}, false},
-	{{F_FLOAT48LT, F_FLOAT48LE, F_FLOAT48EQ, F_FLOAT48NE, F_FLOAT48GE, F_FLOAT48GT}, false},
-	{{F_FLOAT84LT, F_FLOAT84LE, F_FLOAT84EQ, F_FLOAT84NE, F_FLOAT84GE, F_FLOAT84GT}, false},
-	{{F_INT4LT, F_INT4LE, F_INT4EQ, F_INT4NE, F_INT4GE, F_INT4GT}, true},
-	{{F_INT2LT, F_INT2LE, F_INT2EQ, F_INT2NE, F_INT2GE, F_INT2GT}, true},
-	{{F_INT8LT, F_INT8LE, F_INT8EQ, F_INT8NE, F_INT8GE, F_INT8GT}, true},
-	{{F_INT24LT, F_INT24LE, F_INT24EQ, F_INT24NE, F_INT24GE, F_INT24GT}, true},
-	{{F_INT42LT, F_INT42LE, F_INT42EQ, F_INT42NE, F_INT42GE, F_INT42GT}, true},
-	{{F_INT28LT, F_INT28LE, F_INT28EQ, F_INT28NE, F_INT28GE, F_INT28GT}, true},
-	{{F_INT82LT, F_INT82LE, F_INT82EQ, F_INT82NE, F_INT82GE, F_INT82GT}, true},
-	{{F_INT48LT, F_INT48LE, F_INT48EQ, F_INT48NE, F_INT48GE, F_INT48GT}, true},
-	{{F_INT84LT, F_INT84LE, F_INT84EQ, F_INT84NE, F_INT84GE, F_INT84GT}, true},
-	{{F_DATE_LT, F_DATE_LE, F_DATE_EQ, F_DATE_NE, F_DATE_GE, F_DATE_GT}, true},
-	{{F_TIMESTAMP_LT, F_TIMESTAMP_LE, F_TIMESTAMP_EQ, F_TIMESTAMP_NE, F_TIMESTAMP_GE, F_TIMESTAMP_GT}, true},
-	{{F_TIMESTAMPTZ_LT, F_TIMESTAMPTZ_LE, F_TIMESTAMPTZ_EQ, F_TIMESTAMPTZ_NE, F_TIMESTAMPTZ_GE, F_TIMESTAMPTZ_GT},
-	true}
+	{OPERATORS(FLOAT8), GR_BY_FLOAT},
+	{OPERATORS(FLOAT4), GR_BY_FLOAT},
+	{OPERATORS(FLOAT48), GR_BY_FLOAT},
+	{OPERATORS(FLOAT84), GR_BY_FLOAT},
+	{OPERATORS(INT4), GR_BY_INTEGER},
+	{OPERATORS(INT2), GR_BY_INTEGER},
+	{OPERATORS(INT8), GR_BY_INTEGER},
+	{OPERATORS(INT24), GR_BY_INTEGER},
+	{OPERATORS(INT42), GR_BY_INTEGER},
+	{OPERATORS(INT28), GR_BY_INTEGER},
+	{OPERATORS(INT82), GR_BY_INTEGER},
+	{OPERATORS(INT48), GR_BY_INTEGER},
+	{OPERATORS(INT84), GR_BY_INTEGER},
+	{OPERATORS(DATE_), GR_BY_INTEGER},
+	{OPERATORS(TIMESTAMP_), GR_BY_INTEGER},
+	{OPERATORS(TIMESTAMPTZ_), GR_BY_INTEGER},
+	{MIXED(DATE, TIMESTAMP), GR_BY_WINDOW},
+	{MIXED(DATE, TIMESTAMPTZ), GR_BY_WINDOW},
+	{MIXED(TIMESTAMP, DATE), GR_BY_WINDOW},
+	{MIXED(TIMESTAMPTZ, DATE), GR_BY_WINDOW},
+	{MIXED(TIMESTAMP, TIMESTAMPTZ), GR_BY_WINDOW},
+	{MIXED(TIMESTAMPTZ, TIMESTAMP), GR_BY_WINDOW},
+	{OPERATORS(NUMERIC_), GR_BY_NUMERIC}
 };
 
 /* Results of a comparison for which each operator is true, in the order of Operators.function */
@@ -168,7 +185,8 @@ find_operator(Oid function, bool commuted, GrComparison *comparison)
 		{
 			if (operators[k].function[o] != function)
 				continue;
-			comparison->integers = operators[k].integers;
+			comparison->by = operators[k].by;
+			comparison->commuted = commuted;
 			comparison->below = commuted ? outcomes[o].above : outcomes[o].below;
 			comparison->equal = outcomes[o].equal;
 			comparison->above = commuted ? outcomes[o].below : outcomes[o].above;
@@ -178,13 +196,15 @@ find_operator(Oid function, bool commuted, GrComparison *comparison)
 	return false;
 }
 
+/* True if expr has the same value for all rows of a scan. */
 static bool
-is_constant(const Expr *expr)
+is_constant(Expr *expr)
 {
-	return IsA(expr, Const) || (IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN);
+	return IsA(expr, Const) || (!contain_var_clause((Node *) expr) && !contain_volatile_functions((Node *) expr) &&
+								!contain_subplans((Node *) expr));
 }
 
-/* Sets *kind to the number type as which values of type are compared. False if they aren't compared as numbers. */
+/* Sets *kind to the type as which values of type are compared. False if they are compared in another way. */
 static bool
 compared_kind(Oid type, GrNumberKind *kind)
 {
@@ -192,9 +212,22 @@ compared_kind(Oid type, GrNumberKind *kind)
 		*kind = GR_INT4;
 	else if (type == TIMESTAMPOID || type == TIMESTAMPTZOID)
 		*kind = GR_INT8;
+	else if (type == NUMERICOID)
+		*kind = GR_NUMERIC;
 	else
 		return type != BOOLOID && number_kind(type, kind);
 	return true;
+}
+
+/* True if values of kind are compared in this way. */
+static bool
+is_compared_by(GrComparedBy by, GrNumberKind kind)
+{
+	if (kind == GR_NUMERIC)
+		return by == GR_BY_NUMERIC;
+	if (kind == GR_FLOAT8 || kind == GR_FLOAT4)
+		return by == GR_BY_FLOAT;
+	return by == GR_BY_INTEGER || by == GR_BY_WINDOW;
 }
 
 static bool
@@ -203,19 +236,19 @@ set_sides(Expr *left, Expr *right, Oid function, bool commuted, TupleDesc table,
 	Form_pg_attribute attribute = column_of(left, table);
 	GrNumberKind kind;
 
-	if (attribute == NULL || !is_constant(right) || !find_operator(function, commuted, comparison))
+	if (attribute == NULL || !find_operator(function, commuted, comparison) || !is_constant(right))
 		return false;
 	comparison->attribute = attribute->attnum;
 	comparison->constant = right;
 	comparison->constant_type = getBaseType(exprType((Node *) right));
-	return compared_kind(getBaseType(attribute->atttypid), &comparison->kind) &&
-		compared_kind(comparison->constant_type, &kind) &&
-		comparison->integers == (comparison->kind != GR_FLOAT8 && comparison->kind != GR_FLOAT4) &&
-		comparison->integers == (kind != GR_FLOAT8 && kind != GR_FLOAT4);
+	comparison->column_type = getBaseType(attribute->atttypid);
+	return compared_kind(comparison->column_type, &comparison->kind) &&
+		compared_kind(comparison->constant_type, &kind) && is_compared_by(comparison->by, comparison->kind) &&
+		is_compared_by(comparison->by, kind);
 }
 
 bool
-gr_is_comparison(const Expr *clause, TupleDesc table, GrComparison *comparison)
+gr_is_comparison(const Expr *clause, TupleDesc table, bool leakproof, GrComparison *comparison)
 {
 	const OpExpr *op = (const OpExpr *) clause;
 	Expr	   *left;
@@ -226,8 +259,61 @@ gr_is_comparison(const Expr *clause, TupleDesc table, GrComparison *comparison)
 		return false;
 	left = without_label(linitial(op->args));
 	right = without_label(lsecond(op->args));
-	return set_sides(left, right, op->opfuncid, false, table, comparison) ||
-		set_sides(right, left, op->opfuncid, true, table, comparison);
+	if (!set_sides(left, right, op->opfuncid, false, table, comparison) &&
+		!set_sides(right, left, op->opfuncid, true, table, comparison))
+		return false;
+	if (comparison->by == GR_BY_FLOAT || comparison->by == GR_BY_INTEGER)
+		return true;
+	if (leakproof)
+		return false;
+	comparison->function = palloc(sizeof(FmgrInfo));
+	fmgr_info(op->opfuncid, comparison->function);
+	return true;
+}
+
+/*
+ * Constants
+ */
+
+/* Returns a + b, or the largest or smallest integer if that is out of range. */
+static int64
+add_within_range(int64 a, int64 b)
+{
+	int64		sum;
+
+	return !pg_add_s64_overflow(a, b, &sum) ? sum : b > 0 ? PG_INT64_MAX : PG_INT64_MIN;
+}
+
+/*
+ * Returns the bound of a window in the column's unit. bound: in microseconds; more: 1 or -1, the window's direction.
+ * The window only has to be wide enough.
+ */
+static int64
+window_bound(const GrComparison *comparison, int64 bound, int more)
+{
+	/* Dates go beyond timestamps, and beyond the bounds that stand for them here. */
+	if (comparison->column_type == DATEOID && bound != (more > 0 ? PG_INT64_MAX : PG_INT64_MIN))
+		bound /= USECS_PER_DAY;
+	return add_within_range(bound, 2 * more);
+}
+
+/*
+ * Sets the values of a column that the operator's function must compare, as time zones do not keep the order of
+ * timestamps: those within two days of the constant. Zones are less than 16 hours off.
+ */
+static void
+set_window(GrComparison *comparison, Datum value)
+{
+	bool		has_zone = comparison->constant_type == TIMESTAMPTZOID;
+	int64		slack = has_zone == (comparison->column_type == TIMESTAMPTZOID) ? 0 : 2 * USECS_PER_DAY;
+	int64		at;
+
+	if (comparison->constant_type != DATEOID)
+		at = DatumGetInt64(value);
+	else if (pg_mul_s64_overflow(DatumGetDateADT(value), USECS_PER_DAY, &at))
+		at = DatumGetDateADT(value) > 0 ? PG_INT64_MAX : PG_INT64_MIN;
+	comparison->low = window_bound(comparison, add_within_range(at, -slack), -1);
+	comparison->high = window_bound(comparison, add_within_range(at, slack), 1);
 }
 
 void
@@ -236,6 +322,12 @@ gr_set_constant(GrComparison *comparison, Datum value, bool isnull)
 	comparison->nothing = isnull;
 	if (isnull)
 		return;
+	comparison->value = datumCopy(value, comparison->constant_type != NUMERICOID, -1);
+	if (comparison->by == GR_BY_WINDOW)
+	{
+		set_window(comparison, value);
+		return;
+	}
 	switch (comparison->constant_type)
 	{
 		case FLOAT8OID:
@@ -251,6 +343,9 @@ gr_set_constant(GrComparison *comparison, Datum value, bool isnull)
 		case DATEOID:
 			comparison->integer = DatumGetInt32(value);
 			break;
+		case NUMERICOID:
+			comparison->has_parts = gr_numeric_parts(comparison->value, &comparison->parts);
+			break;
 		default:
 			comparison->integer = DatumGetInt64(value);
 			break;
@@ -262,4 +357,38 @@ gr_passes_nan(const GrComparison *comparison, double value)
 {
 	return isnan(value) && isnan(comparison->number) ? comparison->equal :
 		isnan(value) ? comparison->above : comparison->below;
+}
+
+/* True if the operator's function is true for a value of the column. */
+static bool
+is_true(const GrComparison *comparison, Datum value)
+{
+	Datum		left = comparison->commuted ? comparison->value : value;
+	Datum		right = comparison->commuted ? value : comparison->value;
+
+	return DatumGetBool(FunctionCall2(comparison->function, left, right));
+}
+
+bool
+gr_passes_function(const GrComparison *comparison, const char *at)
+{
+	int64		value;
+	int			order;
+
+	if (comparison->nothing)
+		return false;
+	if (comparison->by == GR_BY_NUMERIC)
+	{
+		Datum		numeric = PointerGetDatum(gr_heap_varlena(at));
+
+		if (unlikely(!comparison->has_parts || !gr_numeric_compare(numeric, &comparison->parts, &order)))
+			return is_true(comparison, numeric);
+		return order < 0 ? comparison->below : order > 0 ? comparison->above : comparison->equal;
+	}
+	value = comparison->kind == GR_INT4 ? *(const int32 *) at : *(const int64 *) at;
+	if (value < comparison->low)
+		return comparison->below;
+	if (value > comparison->high)
+		return comparison->above;
+	return is_true(comparison, comparison->kind == GR_INT4 ? Int32GetDatum((int32) value) : Int64GetDatum(value));
 }

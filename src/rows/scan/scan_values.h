@@ -10,6 +10,8 @@
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
+#include "rows/columns/numeric.h"
+
 /*
  * Returns expr without the casts to float8, which gr_convert_value() does itself. *type: base type of the returned
  * expression
@@ -25,8 +27,18 @@ typedef enum GrNumberKind
 	GR_INT8_EXACT,				/* a bigint that float8 must not round; the reader of the number checks that */
 	GR_INT4,
 	GR_INT2,
-	GR_BOOL
+	GR_BOOL,
+	GR_NUMERIC					/* only in comparisons */
 } GrNumberKind;
+
+/* How values of a column are compared with a constant */
+typedef enum GrComparedBy
+{
+	GR_BY_FLOAT,				/* as float8 */
+	GR_BY_INTEGER,				/* as integers, dates or timestamps */
+	GR_BY_WINDOW,				/* as dates and timestamps that a time zone or a unit sets apart */
+	GR_BY_NUMERIC				/* as numerics */
+} GrComparedBy;
 
 /* True if expr is a column of table with one of GrNumberKind's types, in *kind (GR_INT8 for any bigint). */
 extern bool gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind);
@@ -76,22 +88,37 @@ typedef struct GrComparison
 	AttrNumber	attribute;
 	int			wanted;			/* the attribute's index in GrHeapColumns.wanted; set by want_columns() */
 	GrNumberKind kind;
-	bool		integers;		/* both sides are integers, dates or timestamps */
+	GrComparedBy by;
 	bool		below;			/* passes values less than the constant */
 	bool		equal;			/* passes values equal to the constant */
 	bool		above;			/* passes values greater than the constant */
 	bool		nothing;		/* the constant is NULL: no value passes */
-	Expr	   *constant;		/* a Const, or a parameter of the statement */
+	Expr	   *constant;		/* an expression without columns, the same for all rows */
 	Oid			constant_type;	/* base type of the constant */
-	int64		integer;		/* value of the constant if integers is true */
-	double		number;			/* value of the constant if integers is false */
+	Oid			column_type;	/* base type of the column */
+	int64		integer;		/* GR_BY_INTEGER: value of the constant */
+	double		number;			/* GR_BY_FLOAT: value of the constant */
+	/* with GR_BY_WINDOW or GR_BY_NUMERIC: the operator's function decides what the members below cannot */
+	FmgrInfo   *function;
+	bool		commuted;		/* the constant is the function's first argument */
+	Datum		value;			/* value of the constant */
+	int64		low;			/* GR_BY_WINDOW: values below are less than the constant */
+	int64		high;			/* GR_BY_WINDOW: values above are greater than the constant */
+	bool		has_parts;		/* GR_BY_NUMERIC: parts is set */
+	GrNumericParts parts;
 } GrComparison;
 
-/* Fills *comparison from clause. Returns false if clause is not a comparison that this code can decide. */
-extern bool gr_is_comparison(const Expr *clause, TupleDesc table, GrComparison *comparison);
+/*
+ * Fills *comparison from clause. Returns false if clause is not a comparison that this code can decide. leakproof: only
+ * leakproof functions may see values, as policies apply later
+ */
+extern bool gr_is_comparison(const Expr *clause, TupleDesc table, bool leakproof, GrComparison *comparison);
 
-/* Sets the constant's value, a Datum of type constant_type. */
+/* Sets the constant's value, a Datum of type constant_type, which is copied into the current memory context. */
 extern void gr_set_constant(GrComparison *comparison, Datum value, bool isnull);
+
+/* True if the value at address at passes, with GR_BY_WINDOW or GR_BY_NUMERIC. May allocate in the current context. */
+extern bool gr_passes_function(const GrComparison *comparison, const char *at);
 
 /* True if value passes a comparison in which either side is NaN. PostgreSQL orders NaN above all other numbers. */
 extern bool gr_passes_nan(const GrComparison *comparison, double value);
@@ -115,8 +142,10 @@ gr_passes(const GrComparison *comparison, const char *at)
 {
 	int64		value;
 
-	if (!comparison->integers)
+	if (comparison->by == GR_BY_FLOAT)
 		return gr_passes_float(comparison, gr_read_number(comparison->kind, at));
+	if (unlikely(comparison->by != GR_BY_INTEGER))
+		return gr_passes_function(comparison, at);
 	switch (comparison->kind)
 	{
 		case GR_INT8:
