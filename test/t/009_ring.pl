@@ -109,7 +109,8 @@ sub wait_running
 	my ($session, $name) = @_;
 	my $backend = wait_active($node, $session, 'gpu_(ols|logreg)_fit');
 	my $waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE (pid = $backend OR leader_pid = $backend)
-		AND wait_event_type = 'Extension'";
+		AND wait_event_type = 'Extension' AND wait_event = '"
+		. ($node->pg_version < 17 ? 'Extension' : 'GpuregRing') . "'";
 
 	if ($name =~ /^waiting/)
 	{
@@ -159,6 +160,27 @@ for my $name (sort keys %long)
 		q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone'}) });
 	cmp_ok($took, '<', $prompt, "$name, client gone: no backend is left");
 	nothing_left("$name, client gone");
+}
+
+# Processes that wait are woken for a block, and look around now and then: they don't poll.
+{
+	my $session = start_session($node, 'sleeping', split /; /, $long{waiting});
+	my $backend = wait_running('sleeping', 'waiting');
+	my @processes = split /\n/,
+		$node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE leader_pid = $backend");
+	my $nswitches = sub {
+		my $n = 0;
+		$n += slurp_file("/proc/$_/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m ? $1 : 0 for @processes;
+		return $n;
+	};
+	my ($before, $elapsed) = ($nswitches->(), 0);
+
+	($elapsed) = seconds(sub { sleep 2 });
+	cmp_ok(($nswitches->() - $before) / $elapsed / (@processes || 1), '<', 400, 'waiting: a process sleeps');
+	cmp_ok(scalar(@processes), '>', 0, 'waiting: in workers');
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($backend)");
+	finish_session($session);
+	nothing_left('waiting, asleep');
 }
 
 # A worker that is terminated must end the statement.

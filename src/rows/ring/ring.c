@@ -7,22 +7,24 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/pmsignal.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
+#include "compute/base/thread.h"
 #include "rows/columns/columns.h"
 #include "rows/ring/ring.h"
 #include "run/progress.h"
 #include "run/raise.h"
 #include "run/wait.h"
+
 #define RING_MAGIC UINT64CONST(0x6770755f72696e67)
 #define PAGE ((Size) 4096)
-#define NAP_US 50				/* between two looks for a free block, at first, */
-#define NAPS 100
-#define LONG_NAP_MS 1			/* ... and after so many: the device is slower than the scan, or not open yet */
+#define LOOK_NS INT64CONST(10000000)	/* between two looks for signals and the postmaster while no block is free */
 
 /* Changes when a ring of this process's is started or stopped: then whoever has found one looks again. */
 uint32		gr_ring_epoch = 0;
@@ -109,6 +111,13 @@ gr_ring_create_in(void *memory, Size nbytes, int nproducers)
 	memset(ring, 0, data_offset);
 	if (sem_init(&ring->wake, 1, 0) != 0)
 		return NULL;
+	if (sem_init(&ring->freed, 1, 0) != 0)
+	{
+		(void) sem_destroy(&ring->wake);
+		return NULL;
+	}
+	ConditionVariableInit(&ring->shape_known);
+	pg_atomic_init_u32(&ring->nwaiting, 0);
 	ring->nblocks = nblocks;
 	ring->block_nbytes = block_nbytes_for(nbytes, nblocks);
 	ring->data_offset = data_offset;
@@ -121,6 +130,7 @@ void
 gr_ring_end(GrRing *ring)
 {
 	(void) sem_destroy(&ring->wake);
+	(void) sem_destroy(&ring->freed);
 }
 
 GrRing *
@@ -198,6 +208,8 @@ gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRo
 		pg_atomic_init_u32(&gr_ring_producers(ring)[k], 0);
 	/* what an earlier query's producers have left, whom nobody waited for */
 	while (sem_trywait(&ring->wake) == 0)
+		;
+	while (sem_trywait(&ring->freed) == 0)
 		;
 	/* each query has a key of its own, so that nobody comes late */
 	if (!pg_strong_random(ring->key, sizeof(ring->key)))
@@ -309,13 +321,15 @@ gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures)
 		ring->shape.nfeatures = nfeatures;
 		pg_write_barrier();
 		pg_atomic_write_u32(&ring->shape_state, GR_SHAPE_KNOWN);
+		ConditionVariableBroadcast(&ring->shape_known);
 		return;
 	}
+	if (gr_ring_shape_known(ring))
+		return;
+	ConditionVariablePrepareToSleep(&ring->shape_known);
 	while (!gr_ring_shape_known(ring))
-	{
-		CHECK_FOR_INTERRUPTS();
-		pg_usleep(10);
-	}
+		ConditionVariableSleep(&ring->shape_known, gr_wait_event(GR_WAIT_RING));
+	ConditionVariableCancelSleep();
 }
 
 /* A block that is free now, or -1 */
@@ -334,10 +348,42 @@ find_free(GrRing *ring, int home)
 	return -1;
 }
 
+static bool
+has_free(GrRing *ring)
+{
+	for (int b = 0; b < ring->nblocks; b++)
+		if (pg_atomic_read_u32(&ring->blocks[b].state) == GR_BLOCK_FREE)
+			return true;
+	return false;
+}
+
+/*
+ * Waits until a block may be free, the verdict may be another, or a signal has come. A thread frees blocks, which must
+ * not touch condition variables: hence the semaphore. The counter is raised before the blocks are looked at once more,
+ * and a thread reads it after it has freed a block, so that one of the two sees the other.
+ */
+static void
+await_free(GrRing *ring)
+{
+	uint32		event = gr_wait_event(GR_WAIT_RING);
+	struct timespec until = gr_deadline(LOOK_NS);
+
+	(void) pg_atomic_fetch_add_u32(&ring->nwaiting, 1);
+	if (!has_free(ring) && pg_atomic_read_u32(&ring->verdict) == GR_RING_TAKES)
+	{
+		pgstat_report_wait_start(event);
+		(void) sem_clockwait(&ring->freed, GR_CLOCK, &until);
+		pgstat_report_wait_end();
+	}
+	(void) pg_atomic_fetch_sub_u32(&ring->nwaiting, 1);
+	if (!PostmasterIsAlive())
+		proc_exit(1);
+}
+
 int
 gr_ring_claim(GrRing *ring, int home)
 {
-	for (int nnaps = 0;; nnaps++)
+	for (;;)
 	{
 		int			block;
 
@@ -355,16 +401,7 @@ gr_ring_claim(GrRing *ring, int home)
 		block = find_free(ring, home);
 		if (block >= 0)
 			return block;
-		if (nnaps < NAPS)
-		{
-			pgstat_report_wait_start(gr_wait_event(GR_WAIT_RING));
-			pg_usleep(NAP_US);
-			pgstat_report_wait_end();
-			continue;
-		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LONG_NAP_MS,
-						 gr_wait_event(GR_WAIT_RING));
-		ResetLatch(MyLatch);
+		await_free(ring);
 	}
 }
 

@@ -18,6 +18,7 @@
 #include <semaphore.h>
 
 #include "port/atomics.h"
+#include "storage/condition_variable.h"
 #include "storage/dsm.h"
 
 #include "compute/base/compute.h"
@@ -78,6 +79,7 @@ typedef struct GrRing
 
 	/* what the first complete row tells, and every other must agree with */
 	pg_atomic_uint32 shape_state;
+	ConditionVariable shape_known;	/* producers wait here for the one that tells it */
 	int32		widths[GR_RING_COLUMNS_MAX];
 
 	pg_atomic_uint32 verdict;
@@ -88,6 +90,8 @@ typedef struct GrRing
 	int			nhome;			/* blocks that a producer looks for first */
 	pg_atomic_uint64 nfull;		/* blocks that became full so far */
 	sem_t		wake;			/* posted for each, and when the consumer is to look around */
+	pg_atomic_uint32 nwaiting;	/* producers that wait for a free block, or are about to */
+	sem_t		freed;			/* posted for blocks that become free while producers wait, and with a verdict */
 	/*
 	 * then the queue: nblocks numbers of full blocks, from 1 on, 0: none yet; then the process ids of nproducers_max
 	 * producers, 0: none yet
@@ -210,6 +214,15 @@ gr_ring_total(GrRing *ring, int block)
 	gr_totals_add(&b->totals, gr_ring_rows(ring, block), b->nrows, ring->shape, ring->rules);
 }
 
+/* Wakes a producer that waits for a free block, if any does. Whatever it waits for was written before. */
+static inline void
+gr_ring_wake_producer(GrRing *ring)
+{
+	pg_memory_barrier();
+	if (pg_atomic_read_u32(&ring->nwaiting) > 0)
+		(void) sem_post(&ring->freed);
+}
+
 /* The block's rows have been read. */
 static inline void
 gr_ring_free(GrRing *ring, int block)
@@ -217,6 +230,17 @@ gr_ring_free(GrRing *ring, int block)
 	ring->blocks[block].nrows = 0;
 	pg_write_barrier();
 	pg_atomic_write_u32(&ring->blocks[block].state, GR_BLOCK_FREE);
+	gr_ring_wake_producer(ring);
+}
+
+/* Tells producers what to do with rows from now on, also those that wait. */
+static inline void
+gr_ring_decide(GrRing *ring, GrRingVerdict verdict)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&ring->verdict, verdict);
+	for (int k = 0; k < ring->nproducers_max; k++)
+		gr_ring_wake_producer(ring);
 }
 
 #endif							/* GPUREG_RING_H */

@@ -205,8 +205,7 @@ reader_main(void *arg)
 	if (!open_device(r) || !send_blocks(r))
 	{
 		r->ring->error = r->error;
-		pg_write_barrier();
-		pg_atomic_write_u32(&r->ring->verdict, retreats(r) ? GR_RING_DISCARDS : GR_RING_FAILED);
+		gr_ring_decide(r->ring, retreats(r) ? GR_RING_DISCARDS : GR_RING_FAILED);
 	}
 	return NULL;
 }
