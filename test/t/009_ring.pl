@@ -426,6 +426,16 @@ sub starts_with
 	return 0;
 }
 
+# Only a lack of room does without a ring. Workers' segments fit into memory of the server's, a ring does not, and its
+# directory takes no file.
+$node->append_conf('postgresql.conf', "min_dynamic_shared_memory = '4MB'");
+$node->restart;
+chmod 0500, $node->data_dir . '/pg_dynshmem';
+error_is($node, q{SELECT gpu_ols_fit('SELECT y, a, b FROM rows')}, '42501', 'no privilege for a segment');
+chmod 0700, $node->data_dir . '/pg_dynshmem';
+is($node->safe_psql('postgres', q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n; SELECT reason FROM gpu_last_run()}),
+	"100000\ngpureg.debug_ring is on", 'and with it again');
+
 $node->stop;
 for my $type ('posix', 'sysv')
 {

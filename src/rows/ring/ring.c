@@ -47,6 +47,8 @@ create_segment(Size nbytes)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
+		/* if a file can be written only in part, as on a full disk, PostgreSQL reports errno as it was before */
+		errno = ENOSPC;
 		segment = dsm_create(nbytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 		if (segment != NULL)
 			dsm_pin_mapping(segment);
@@ -65,8 +67,8 @@ create_segment(Size nbytes)
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
 		segment = NULL;
-		/* a full /dev/shm or the like; a cancel is no lack of room */
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+		/* a full /dev/shm or the like; other errors, such as a cancel or a lack of privileges, are no lack of room */
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES)
 			ReThrowError(error);
 		FreeErrorData(error);
 	}
