@@ -13,6 +13,7 @@
 #include "compute/base/dd.h"
 #include "compute/glm/glm_row.h"
 #include "compute/glm/step_cpu.h"
+#include "compute/linalg/congruence.h"
 #include "compute/linalg/gram.h"
 #include "compute/linalg/gram_shift.h"
 #include "compute/project/project_cpu.h"
@@ -33,6 +34,7 @@ typedef struct Version
 									int end, double opaque_one);
 	void		(*merge) (double *restrict hi, double *restrict lo, const double *restrict hi2,
 						  const double *restrict lo2, int64_t n);
+	void		(*product) (const GrTile *tile, double opaque_one);
 	const GrStepVersion *step;
 	GrGather	gather;
 } Version;
@@ -171,6 +173,14 @@ void
 gr_dd_add_vector_lanes(GrDDVector to, GrDDConstVector from, int64_t n, int max_lanes)
 {
 	choose_version(max_lanes)->merge(to.hi, to.lo, from.hi, from.lo, n);
+}
+
+void
+gr_tile_multiply(const GrTile *tile, int max_lanes)
+{
+	static const volatile double opaque_one = 1.0;
+
+	choose_version(max_lanes)->product(tile, opaque_one);
 }
 
 bool

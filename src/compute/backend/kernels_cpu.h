@@ -211,6 +211,53 @@ NAME(gram_weighted) (double *restrict hi, double *restrict lo, const double *res
 	NAME(gram_rows) (hi, lo, panels, whi, wlo, nrows, first, end, opaque_one);
 }
 
+/*
+ * Adds X Y to a tile of double-double entries, where X or Y has low halves: with lows of X, NULL y_lo, and vice versa.
+ * Sums are those of gram_rows(). Inlined twice.
+ */
+static inline __attribute__((always_inline)) TARGET void
+NAME(product_of) (const GrTile *tile, const double *restrict x_lo, const double *restrict y_lo, double opaque_one)
+{
+	const V		one = V_SET1(opaque_one);
+
+	for (int j = 0; j < GR_TILE_COLUMNS; j += V_LANES)
+		for (int i = 0; i < tile->nrows; i++)
+		{
+			const double *x = tile->x_hi + (size_t) i * tile->x_pitch;
+			const double *y = tile->y_hi + j;
+			double	   *hi = tile->hi + (size_t) i * tile->pitch + j;
+			double	   *lo = tile->lo + (size_t) i * tile->pitch + j;
+			V			h = V_ZERO();
+			V			c = V_ZERO();
+			V			sum = V_LOAD(hi);
+			V			low = V_LOAD(lo);
+
+			for (int k = 0; k < tile->depth; k++)
+			{
+				V			a = V_SET1(x[k]);
+				V			b = V_LOAD(y + (size_t) k * GR_TILE_COLUMNS);
+
+				STEP(h, c, a, b);
+				if (x_lo != NULL)
+					c = V_FMA(V_SET1(x_lo[(size_t) i * tile->x_pitch + k]), b, c);
+				else
+					c = V_FMA(a, V_LOAD(y_lo + (size_t) k * GR_TILE_COLUMNS + j), c);
+			}
+			MERGE(sum, low, h, c);
+			V_STORE(hi, sum);
+			V_STORE(lo, low);
+		}
+}
+
+static TARGET void
+NAME(product) (const GrTile *tile, double opaque_one)
+{
+	if (tile->x_lo != NULL)
+		NAME(product_of) (tile, tile->x_lo, NULL, opaque_one);
+	else
+		NAME(product_of) (tile, NULL, tile->y_lo, opaque_one);
+}
+
 /* Adds n double-double entries hi2 + lo2 to hi + lo, with the same bits as gr_dd_add() */
 static TARGET void
 NAME(merge)(double *restrict hi, double *restrict lo, const double *restrict hi2, const double *restrict lo2, int64_t n)
@@ -259,6 +306,7 @@ static const Version NAME(version) = {
 	.kernel = NAME(gram),
 	.kernel_weighted = NAME(gram_weighted),
 	.merge = NAME(merge),
+	.product = NAME(product),
 	.step = &NAME(gr_step),
 	.gather = NAME(gather),
 };

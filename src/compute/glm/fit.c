@@ -16,6 +16,7 @@ gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind)
 	fit->pass.shift = state->shift;
 	fit->pass.measure = kind == GR_PASS_EXACT && state->coarse && state->nfaces == 0 ? GR_MEASURE_COARSE_STEP :
 		GR_MEASURE_STEP;
+	fit->pass.coarse = false;
 	fit->pass.counts = state->options.weighting == GR_FREQUENCIES;
 	if (state->observed &&
 		(kind == GR_PASS_EXACT ? phase == GR_PHASE_ITERATE : kind == GR_PASS_FAST && state->unproven))

@@ -19,7 +19,11 @@
 #include "compute/dist/satterthwaite.h"
 #include "compute/glm/glm_fit.h"
 #include "compute/linalg/basis.h"
+#include "compute/linalg/gram.h"
 #include "compute/linear/ols.h"
+
+/* A coarse pass with a pivot this small leaves less than 12 digits of the standard errors. */
+#define GR_COARSE_PIVOT_MIN 1e-3
 
 /* A pivot this small in a step's Hessian is rounding error; the term then keeps its coefficient. */
 #define GR_FROZEN_TOLERANCE 1e-28
@@ -122,15 +126,18 @@ struct GrGlmState
 	double	   *triangle;		/* hi and lo of a triangle of terms and a right-hand side */
 	void	   *workspace;		/* workspace of gr_normal_solve() */
 	double	   *factor;			/* GrPass.factor, for leverages or a bootstrap */
-	double	   *middle;			/* middle of a sandwich for one way of clustering: hi and lo of a triangle of terms */
-	double	   *total;			/* like middle, summed over all ways of clustering */
-	double	   *scores;			/* scores of a cluster */
+	GrGram		middle;			/* middle of a sandwich for one way of clustering, about 0: the Gram matrix of scores */
+	double	   *total;			/* the middle summed over all ways of clustering: hi and lo of a triangle of terms */
+	/* scores of npending clusters that are not in middle yet, with room for GR_GRAM_CHUNK_NROWS */
+	double	   *scores;
+	int			npending;
+	double	   *panels;			/* scratch of gr_gram_add() for the scores */
 	double		pearson_hi;		/* sum of squared Pearson residuals over the clusters of the first way */
 	double		pearson_lo;
 	double	   *inverse;		/* diagonal of (X'WX)^-1 in the reported terms; see variance.h */
 	double		size;			/* size of the response, as a sum of squared residuals for means of 0; see
 								 * gr_is_perfect() */
-	double	   *product_row;	/* a row of the product of bread and middle, hi and lo */
+	double	   *product;		/* scratch of gr_congruence() */
 	double	   *hat;			/* CR2: two nterms x nterms matrices of a cluster */
 	double	   *roots;			/* CR2: square roots of the eigenvalues of a cluster */
 	GrSatterthwaite df;			/* CR2: Satterthwaite's degrees of freedom, if fit->df is wanted */

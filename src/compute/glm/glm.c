@@ -220,6 +220,23 @@ weigh_means(const GrPass *pass, const GrStepVersion *version, const GrChunk *chu
 	return true;
 }
 
+/* Adds the chunk's products w z z' to packed, a triangle of terms, in panels. Returns false if canceled. */
+static bool
+add_hessian(const GrStepVersion *version, double *packed, const GrChunk *chunk, GrPoll *poll)
+{
+	for (int first = 0; first < chunk->nterms; first += GR_HESSIAN_PANEL)
+	{
+		int			left = chunk->nterms - first;
+		int64_t		ncolumns = left < GR_HESSIAN_PANEL ? left : GR_HESSIAN_PANEL;
+
+		version->hessian(chunk, packed, first);
+		/* a product takes at least a sixteenth of a nanosecond */
+		if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
+			return false;
+	}
+	return true;
+}
+
 static bool
 add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk, GrPoll *poll)
 {
@@ -256,16 +273,8 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	if (pass->kind == GR_PASS_FAST)
 	{
 		version->gradient(chunk, opaque_one);
-		for (int first = 0; first < chunk->nterms; first += GR_HESSIAN_PANEL)
-		{
-			int			left = chunk->nterms - first;
-			int64_t		ncolumns = left < GR_HESSIAN_PANEL ? left : GR_HESSIAN_PANEL;
-
-			version->hessian(chunk, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms, first);
-			/* a product takes at least a sixteenth of a nanosecond */
-			if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
-				return false;
-		}
+		if (!add_hessian(version, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms, chunk, poll))
+			return false;
 	}
 	else
 	{
@@ -382,6 +391,57 @@ add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, 
 	return true;
 }
 
+/* Makes a pass of scores whose products are summed in float8; see GrPass.coarse. */
+static bool
+add_coarse_scores(const GrPass *pass, double *sums, const double *rows, int64_t nrows, GrArena *arena, int max_lanes,
+				  GrPoll *poll)
+{
+	const GrStepVersion *version = gr_step_version(GR_MAX_LANES);
+	int			p = pass->shape.nfeatures;
+	int			t = gr_nterms(p);
+	int			ncols = gr_row_ncols(pass->shape);
+	int			capacity = step_capacity(GR_PASS_FAST, pass->shape);
+	double	   *hi = sums + GR_SUM_HEAD;
+	StepWork	work;
+	GrChunk    *chunk = &work.chunk;
+	const double *hessian;
+
+	carve_coarse(&work, pass->shape, arena);
+	hessian = work.fast_sums;
+	memset(work.fast_sums, 0, (size_t) gr_triangle(t) * sizeof(double));
+	memset(work.shift, 0, (size_t) ncols * sizeof(double));
+	memcpy(work.shift, pass->shift, (size_t) p * sizeof(double));
+	for (size_t r = 0; r < chunk->pitch; r++)
+		chunk->columns[r] = 1.0;
+	for (int64_t first = 0; first < nrows; first += capacity)
+	{
+		GrArena		rest = *arena;
+		double	   *roots = chunk->residual;
+
+		chunk->nrows = nrows - first < capacity ? (int) (nrows - first) : capacity;
+		if (!gr_add_roots(pass, sums, rows + first * ncols, chunk->nrows, roots, &rest, max_lanes, poll))
+			return false;
+		version->transpose(chunk->columns + chunk->pitch, chunk->pitch, rows + first * ncols, chunk->nrows, ncols,
+						   work.shift);
+		for (int r = 0; r < chunk->nrows; r++)
+			chunk->weight[r] = roots[r] * roots[r];
+		for (int r = chunk->nrows; r % GR_MAX_LANES != 0; r++)
+			chunk->weight[r] = 0.0;
+		if (!add_hessian(version, work.fast_sums, chunk, poll))
+			return false;
+	}
+	hi[0] += (double) nrows;
+	/* sums of float8 have no digits for low halves */
+	for (int i = 0; i < t; i++)
+	{
+		double	   *row = hi + gr_triangle(i + 1) + 1;
+
+		for (int j = 0; j <= i; j++)
+			row[j] += *hessian++;
+	}
+	return true;
+}
+
 static bool
 add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
 		 const GrHost *host)
@@ -397,6 +457,8 @@ add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	}
 	if (pass->measure == GR_MEASURE_COARSE_STEP)
 		return add_coarse(pass, sums, rows, nrows, &arena, max_lanes, &poll);
+	if (pass->coarse && pass->measure == GR_MEASURE_SCORES && pass->nfaces == 0)
+		return add_coarse_scores(pass, sums, rows, nrows, &arena, max_lanes, &poll);
 	return gr_add_exact(pass, sums, rows, nrows, &arena, max_lanes, &poll);
 }
 

@@ -91,6 +91,11 @@ typedef struct GrPass
 	double		edge;			/* parameter of the measures of edge.h: a count or a predictor; see GrMeasure */
 	bool		counts;			/* weights are frequencies; see GrWeighting */
 	/*
+	 * GR_MEASURE_SCORES of GR_COARSE_TERMS_MIN terms or more: products of scores may be summed in float8, as the CPU
+	 * does. Other sums than the products of z are then left out.
+	 */
+	bool		coarse;
+	/*
 	 * Packed lower triangle C of t terms for leverages: the leverage of a row is u^2 times the squared length of C z.
 	 * NULL unless the measure needs leverages.
 	 */
@@ -183,6 +188,10 @@ struct GrArena;
  * arena, which begins on a cache line. Returns false if canceled.
  */
 extern bool gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows,
+						 struct GrArena *arena, int max_lanes, GrPoll *poll);
+
+/* Like gr_add_exact(), but writes the root u of each row's weight to roots in place of adding products. */
+extern bool gr_add_roots(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *roots,
 						 struct GrArena *arena, int max_lanes, GrPoll *poll);
 
 /* Counts the scratch of gr_add_exact() in arena, whose base is NULL. */

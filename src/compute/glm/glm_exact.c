@@ -32,6 +32,7 @@ typedef struct ExactWork
 	double	   *columns;		/* columns of the rows; later the scratch of gr_gram_add() */
 	double	   *transformed;	/* NROWS rows of exact_shape(), padded by a vector */
 	double	   *zeros;			/* a zero per column of a row */
+	double	   *roots;			/* gr_add_roots(): roots of the chunk's weights, of all rows; NULL: products are added */
 	double	   *weighted_gram;	/* for rows with weights but without offsets: hi and lo of a triangle, and a shift */
 
 	/* the rows of the chunk that take part; entries per row, or per row that takes part */
@@ -505,6 +506,11 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 				apply_measure(work, sums, rows, nrows);
 		}
 	}
+	if (work->roots != NULL)
+	{
+		memcpy(work->roots, work->u, (size_t) nrows * sizeof(double));
+		return true;
+	}
 	if (work->nkept == 0)
 		return true;
 	work->version->weigh(work->transformed, rows, gr_row_ncols(pass->shape), work->kept, work->nkept,
@@ -547,35 +553,69 @@ add_weighted_gram(const ExactWork *work, double *sums, const double *rows, int64
 	return true;
 }
 
+/* Prepares work for passes other than that of gr_pass_is_weighted_gram(). */
+static void
+begin_exact(ExactWork *work)
+{
+	const GrPass *pass = work->pass;
+
+	work->version = gr_step_version(work->max_lanes);
+	work->at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset &&
+		gr_is_logistic(pass->distribution) && pass->measure == GR_MEASURE_STEP;
+	for (int j = 0; j < gr_nterms(pass->shape.nfeatures) && work->at_zero; j++)
+		work->at_zero = pass->beta[j] == 0.0;
+	memset(work->zeros, 0, (size_t) gr_row_ncols(pass->shape) * sizeof(double));
+}
+
+/* Adds rows chunk by chunk. Returns false if canceled. */
+static bool
+add_exact_rows(ExactWork *work, double *sums, const double *rows, int64_t nrows)
+{
+	const GrPass *pass = work->pass;
+	double	   *roots = work->roots;
+
+	for (int64_t first = 0; first < nrows; first += NROWS)
+	{
+		int			n = nrows - first < NROWS ? (int) (nrows - first) : NROWS;
+
+		if (roots != NULL)
+			work->roots = roots + first;
+		/* besides the Gram matrix, measuring faces takes most of the time */
+		if (!add_exact_chunk(work, sums, rows + first * gr_row_ncols(pass->shape), n) ||
+			gr_poll(work->poll, (int64_t) n * gr_nterms(pass->shape.nfeatures) * (3 + 2 * pass->nfaces)))
+			return false;
+	}
+	return true;
+}
+
 bool
 gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, GrArena *arena, int max_lanes,
 		  GrPoll *poll)
 {
-	int			nterms = gr_nterms(pass->shape.nfeatures);
-	int			stride = gr_row_ncols(pass->shape);
 	ExactWork	work;
 
 	carve_work(&work, pass->shape, arena);
 	work.pass = pass;
 	work.max_lanes = max_lanes;
 	work.poll = poll;
+	work.roots = NULL;
 	if (gr_pass_is_weighted_gram(pass))
 		return add_weighted_gram(&work, sums, rows, nrows);
-	work.version = gr_step_version(max_lanes);
-	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset &&
-		gr_is_logistic(pass->distribution) && pass->measure == GR_MEASURE_STEP;
-	for (int j = 0; j < nterms && work.at_zero; j++)
-		work.at_zero = pass->beta[j] == 0.0;
-	memset(work.zeros, 0, (size_t) stride * sizeof(double));
+	begin_exact(&work);
+	return add_exact_rows(&work, sums, rows, nrows);
+}
 
-	for (int64_t first = 0; first < nrows; first += NROWS)
-	{
-		int			n = nrows - first < NROWS ? (int) (nrows - first) : NROWS;
+bool
+gr_add_roots(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *roots, GrArena *arena,
+			 int max_lanes, GrPoll *poll)
+{
+	ExactWork	work;
 
-		/* besides the Gram matrix, measuring faces takes most of the time */
-		if (!add_exact_chunk(&work, sums, rows + first * stride, n) ||
-			gr_poll(poll, (int64_t) n * nterms * (3 + 2 * pass->nfaces)))
-			return false;
-	}
-	return true;
+	carve_work(&work, pass->shape, arena);
+	work.pass = pass;
+	work.max_lanes = max_lanes;
+	work.poll = poll;
+	work.roots = roots;
+	begin_exact(&work);
+	return add_exact_rows(&work, sums, rows, nrows);
 }

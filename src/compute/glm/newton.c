@@ -65,9 +65,6 @@
 #define EDGE_REFUSALS_CONVERGED 3
 #define EDGE_ITER_MIN 25
 
-/* A coarse pass with a pivot this small leaves less than 12 digits of the standard errors. */
-#define COARSE_PIVOT_MIN 1e-3
-
 /*
  * The rows
  */
@@ -240,7 +237,7 @@ was_too_coarse(GrGlmFit *fit)
 	if (fit->pass.measure != GR_MEASURE_COARSE_STEP)
 		return false;
 	for (int k = 0; k < fit->nterms; k++)
-		near |= !(state->pivot[k] > COARSE_PIVOT_MIN);
+		near |= !(state->pivot[k] > GR_COARSE_PIVOT_MIN);
 	state->coarse = !near;
 	return near;
 }

@@ -6,6 +6,7 @@
 #include "compute/base/arena.h"
 #include "compute/glm/mixing.h"
 #include "compute/glm/terms.h"
+#include "compute/linalg/congruence.h"
 
 static const GrPhase phases[] = {
 	[GR_PHASE_ZERO] = {GR_GLM_PASS, NULL, gr_zero_take},
@@ -48,12 +49,14 @@ carve_sandwich(GrArena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlm
 
 	state->factor = gr_vcov_has_leverages(options->vcov) || options->firth || options->want_factor ?
 		gr_carve_doubles(arena, gr_triangle(p + 1)) : NULL;
-	state->middle = clustered ? gr_carve_doubles(arena, 2 * triangle) : NULL;
+	if (clustered)
+		state->middle = gr_gram_carve(arena, (int) nterms - 1);
+	state->panels = clustered ? gr_carve(arena, gr_gram_scratch_nbytes(gr_plain_shape((int) nterms - 1))) : NULL;
 	state->total = clustered ? gr_carve_doubles(arena, 2 * triangle) : NULL;
-	state->scores = clustered ? gr_carve_doubles(arena, nterms) : NULL;
+	state->scores = clustered ? gr_carve_doubles(arena, nterms * GR_GRAM_CHUNK_NROWS) : NULL;
 	state->inverse = options->vcov != GR_VCOV_IID ? gr_carve_doubles(arena, nterms) : NULL;
 	fit->variances = options->vcov != GR_VCOV_IID ? gr_carve(arena, (size_t) nterms * sizeof(GrVarianceKind)) : NULL;
-	state->product_row = options->vcov != GR_VCOV_IID ? gr_carve_doubles(arena, 2 * nterms) : NULL;
+	state->product = options->vcov != GR_VCOV_IID ? gr_carve_doubles(arena, gr_congruence_ndoubles(nterms)) : NULL;
 	state->hat = options->vcov == GR_VCOV_CR2 ? gr_carve_doubles(arena, 2 * nterms * nterms) : NULL;
 	state->roots = options->vcov == GR_VCOV_CR2 ? gr_carve_doubles(arena, nterms) : NULL;
 	fit->df = options->vcov == GR_VCOV_CR2 && options->l2 == 0 ? gr_carve_doubles(arena, nterms) : NULL;

@@ -11,6 +11,7 @@
 #include "compute/glm/finish.h"
 #include "compute/glm/phases.h"
 #include "compute/glm/scores.h"
+#include "compute/linalg/congruence.h"
 #include "compute/linalg/eigen.h"
 
 /* An eigenvalue of a cluster's hat matrix nearer to 1 than this counts as 1: there is no residual in that direction. */
@@ -133,7 +134,8 @@ ask_for_clusters(GrGlmFit *fit)
 	fit->pass_lo = state->theta_lo;
 	fit->nclusters_met = 0;
 	state->pearson_hi = state->pearson_lo = 0;
-	memset(state->middle, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
+	state->npending = 0;
+	gr_gram_clear(&state->middle);
 	if (wants_df(fit))
 		gr_satterthwaite_begin(&state->df, state->df_first);
 	return true;
@@ -178,6 +180,24 @@ measure_inverse(GrGlmFit *fit, const GrHost *host)
 	return true;
 }
 
+/*
+ * True if the middle keeps 12 digits though its products are summed in float8: no term is nearly collinear, and the
+ * covariances are those of the reported terms, so that no digits are lost in moving them.
+ */
+static bool
+can_be_coarse(const GrGlmFit *fit)
+{
+	const GrGlmState *state = fit->state;
+	bool		can = state->options.can_be_coarse && state->nfull >= GR_COARSE_TERMS_MIN && fit->basis == NULL &&
+		state->options.moves == NULL && state->nfaces == 0;
+
+	for (int j = 1; j < state->nfull; j++)
+		can &= state->shift[j - 1] == 0;
+	for (int k = 0; k < fit->nterms; k++)
+		can &= !state->frozen[k] && state->pivot[k] > GR_COARSE_PIVOT_MIN;
+	return can;
+}
+
 /* Enters SCORES with the inverse in fit->vcov, from the sums of the last pass. */
 bool
 gr_sandwich_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
@@ -206,18 +226,21 @@ gr_sandwich_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	gr_fit_ask(fit, GR_PHASE_SCORES, GR_PASS_EXACT);
 	fit->pass.measure = measure_of(vcov);
 	fit->pass.factor = state->factor;
+	fit->pass.coarse = fit->pass.measure == GR_MEASURE_SCORES && can_be_coarse(fit);
 	return true;
 }
 
-/* Adds x x' to a packed triangle of n rows. */
-static void
-add_square(GrDDVector triangle, const double *x, int n)
+/* Adds the scores of the pending clusters to the middle. Returns false if canceled. */
+static bool
+add_pending(GrGlmFit *fit, const GrHost *host)
 {
-	int64_t		k = 0;
+	GrGlmState *state = fit->state;
+	GrPoll		poll = {.host = host};
+	int			n = state->npending;
 
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j <= i; j++, k++)
-			gr_dd_set(triangle, k, gr_dd_add(gr_dd_get(triangle, k), gr_two_prod(x[i], x[j])));
+	state->npending = 0;
+	return gr_gram_add_polling(&state->middle, state->scores, n, gr_plain_shape(fit->nterms - 1), state->panels,
+							   gr_gram_lanes(fit->nterms), &poll);
 }
 
 /* Computes y = C x, or y = C' x if transposed. x, y: nterms. */
@@ -320,7 +343,7 @@ gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrErro
 	GrPoll		poll = {.host = host};
 	const double *hi = sums + GR_SCORES_HEAD;
 	const double *lo = hi + state->nfull;
-	double	   *scores = state->scores;
+	double	   *scores = state->scores + (size_t) state->npending * (size_t) n;
 	GrDD		pearson = {state->pearson_hi, state->pearson_lo};
 
 	for (int k = 0; k < n; k++)
@@ -333,7 +356,8 @@ gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrErro
 			return fail_canceled(err);
 		adjust_scores(fit, scores);
 	}
-	add_square((GrDDVector) {state->middle, state->middle + gr_triangle(n)}, scores, n);
+	if (++state->npending == GR_GRAM_CHUNK_NROWS && !add_pending(fit, host))
+		return fail_canceled(err);
 	pearson = gr_dd_add(pearson, (GrDD) {sums[GR_SCORES_PEARSON_HI], sums[GR_SCORES_PEARSON_LO]});
 	state->pearson_hi = pearson.hi;
 	state->pearson_lo = pearson.lo;
@@ -345,7 +369,6 @@ void
 gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pearson)
 {
 	GrGlmState *state = fit->state;
-	int64_t		size = gr_triangle(fit->nterms);
 
 	for (int i = 0; i < fit->nterms; i++)
 		for (int j = 0; j <= i; j++)
@@ -353,8 +376,7 @@ gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pear
 			bool		out = state->frozen[i] || state->frozen[j];
 			int64_t		from = gr_at(i + state->first, j + state->first);
 
-			state->middle[gr_at(i, j)] = out ? 0 : middle.hi[from];
-			state->middle[size + gr_at(i, j)] = out ? 0 : middle.lo[from];
+			gr_gram_set(&state->middle, i + 1, j + 1, out ? gr_dd(0) : (GrDD) {middle.hi[from], middle.lo[from]});
 		}
 	state->pearson_hi = pearson.hi;
 	state->pearson_lo = pearson.lo;
@@ -365,43 +387,24 @@ gr_glm_take_clusters(GrGlmFit *fit, int64_t n, GrDDConstVector middle, GrDD pear
  * Around the middle
  */
 
-/* Returns entry (i, j) of a packed symmetric matrix. */
-static inline GrDD
-entry_of(GrDDConstVector packed, int64_t i, int64_t j)
-{
-	int64_t		at = i >= j ? gr_at(i, j) : gr_at(j, i);
-
-	return (GrDD) {packed.hi[at], packed.lo[at]};
-}
-
-/* Returns entry (i, k) of the matrix on the left of the middle: the inverse, or C', which is 0 below its diagonal. */
-static double
-bread_entry(const GrGlmFit *fit, int i, int k, bool by_factor)
+/* Sets fit->vcov to the matrix on the left of the middle: the inverse, or C'. Terms that are left out have zeros. */
+static void
+fill_bread(GrGlmFit *fit)
 {
 	const GrGlmState *state = fit->state;
+	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
+	size_t		n = (size_t) fit->nterms;
 
-	if (state->frozen[i] || state->frozen[k] || (by_factor && k < i))
-		return 0;
-	return by_factor ? state->factor[gr_at(k + state->first, i + state->first)] :
-		fit->vcov[(size_t) i * (size_t) fit->nterms + (size_t) k];
-}
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++)
+		{
+			double	   *entry = &fit->vcov[i * n + k];
 
-/* Computes row i of A M. middle: M, packed, from row and column `from` on. */
-static void
-multiply_middle(const GrGlmFit *fit, GrDDConstVector middle, int from, int i, GrDDVector row)
-{
-	int			n = fit->nterms;
-	bool		by_factor = fit->state->options.vcov == GR_VCOV_CR2;
-
-	for (int j = 0; j < n; j++)
-	{
-		GrDD		sum = {0, 0};
-
-		for (int k = 0; k < n; k++)
-			sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(middle, k + from, j + from),
-											 bread_entry(fit, i, k, by_factor)));
-		gr_dd_set(row, j, sum);
-	}
+			if (state->frozen[i] || state->frozen[k] || (by_factor && k < i))
+				*entry = 0;
+			else if (by_factor)
+				*entry = state->factor[gr_at((int64_t) k + state->first, (int64_t) i + state->first)];
+		}
 }
 
 /* Copies a packed lower triangle at the end of the array to the lower triangle of an n x n matrix at its beginning. */
@@ -423,28 +426,16 @@ surround(GrGlmFit *fit, GrDDConstVector middle, int from, double factor, const G
 {
 	GrGlmState *state = fit->state;
 	int			n = fit->nterms;
-	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
 	double	   *result_hi = state->workspace;
 	double	   *result_lo = state->triangle + gr_triangle(n);
-	GrDDVector	row = {state->product_row, state->product_row + n};	/* row i of A M */
 	GrPoll		poll = {.host = host};
 
-	for (int i = 0; i < n; i++)
-	{
-		if (gr_poll(&poll, 40 * (int64_t) n * n))
-			return false;
-		multiply_middle(fit, middle, from, i, row);
-		for (int j = 0; j <= i; j++)
-		{
-			GrDD		sum = {0, 0};
-
-			for (int k = 0; k < n; k++)
-				sum = gr_dd_add(sum, gr_dd_mul_d(gr_dd_get(row, k), bread_entry(fit, j, k, by_factor)));
-			sum = gr_dd_mul_d(sum, factor);
-			result_hi[gr_at(i, j)] = sum.hi;
-			result_lo[gr_at(i, j)] = sum.lo;
-		}
-	}
+	fill_bread(fit);
+	if (!gr_congruence(&(GrCongruence) {
+		.n = n,.a = fit->vcov,.middle = middle,.from = from,.factor = factor,.result = {result_hi, result_lo},
+		.scratch = state->product,.max_lanes = GR_GRAM_LANES_MAX
+	}, &poll))
+		return false;
 	spread_triangle(fit->vcov, result_hi, n);
 	spread_triangle(state->triangle, result_lo, n);
 	for (int64_t i = 0; i < n; i++)
@@ -538,15 +529,17 @@ add_way(GrGlmFit *fit)
 	if (fit->way < 2)
 		fit->nclusters = fit->way == 0 ? fit->nclusters_met :
 			fit->nclusters_met < fit->nclusters ? fit->nclusters_met : fit->nclusters;
-	for (int64_t k = 0; k < size; k++)
-	{
-		GrDD		sum = {state->total[k], state->total[size + k]};
-		GrDD		term = {state->middle[k], state->middle[size + k]};
+	for (int i = 0; i < fit->nterms; i++)
+		for (int j = 0; j <= i; j++)
+		{
+			int64_t		k = gr_at(i, j);
+			GrDD		term = gr_gram_entry(&state->middle, i + 1, j + 1);
+			GrDD		sum = {state->total[k], state->total[size + k]};
 
-		sum = gr_dd_add(sum, gr_dd_mul_d(term, fit->way == 2 ? -factor : factor));
-		state->total[k] = sum.hi;
-		state->total[size + k] = sum.lo;
-	}
+			sum = gr_dd_add(sum, gr_dd_mul_d(term, fit->way == 2 ? -factor : factor));
+			state->total[k] = sum.hi;
+			state->total[size + k] = sum.lo;
+		}
 }
 
 /* Takes the degrees of freedom that a turn has summed. Of two ways the lesser counts. */
@@ -572,6 +565,8 @@ gr_clusters_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
 
+	if (!add_pending(fit, host))
+		return fail_canceled(err);
 	if (state->df_first == 0)
 		add_way(fit);
 	if (wants_df(fit))

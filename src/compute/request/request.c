@@ -54,7 +54,7 @@ is_measured(const GrPass *pass)
 {
 	if ((unsigned) pass->kind > GR_PASS_FACE || (unsigned) pass->measure >= GR_NMEASURES)
 		return false;
-	if (pass->measure == GR_MEASURE_COARSE_STEP && gr_nterms(pass->shape.nfeatures) < GR_COARSE_TERMS_MIN)
+	if ((pass->measure == GR_MEASURE_COARSE_STEP || pass->coarse) && gr_nterms(pass->shape.nfeatures) < GR_COARSE_TERMS_MIN)
 		return false;
 	return pass->kind == GR_PASS_EXACT || pass->measure == GR_MEASURE_STEP ||
 		(pass->kind == GR_PASS_FAST && pass->measure == GR_MEASURE_OBSERVED);
@@ -67,7 +67,8 @@ gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err)
 
 	if (!gr_rows_are_of(&pass->shape, shape, err) || !gr_distribution_valid(&pass->distribution, err))
 		return false;
-	if (!is_measured(pass) || !gr_bool_valid(&pass->linear) || !gr_bool_valid(&pass->counts))
+	if (!is_measured(pass) || !gr_bool_valid(&pass->linear) || !gr_bool_valid(&pass->counts) ||
+		!gr_bool_valid(&pass->coarse))
 		return gr_fail(err, GR_INVALID, 0, "there is no pass of kind %d that measures %d", (int) pass->kind,
 					   (int) pass->measure);
 	if (pass->nfaces < (pass->kind == GR_PASS_FACE ? 1 : 0) || pass->nfaces > GR_FACES_MAX ||
@@ -354,7 +355,8 @@ clusters_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *
 const GrRequestOps gr_request_ops_pass = {
 	.name = "a pass",.lay_out = lay_out_pass,.valid = pass_valid,.nsums = pass_nsums,.clear = pass_clear,
 	.merge = pass_merge,.add = pass_add,.scratch_nbytes = pass_scratch_nbytes,
-	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS | GR_REQUEST_NO_TOTALS,.totals = true,.batch = GR_REQUEST_BATCH
+	.flags = GR_REQUEST_LINEAR | GR_REQUEST_COUNTS | GR_REQUEST_NO_TOTALS | GR_REQUEST_COARSE,.totals = true,
+	.batch = GR_REQUEST_BATCH
 };
 
 const GrRequestOps gr_request_ops_boot = {
@@ -643,7 +645,8 @@ gr_request_of_pass(const GrPass *pass, GrMemory memory, GrError *err)
 	/* clears padding, too: equal requests have equal bytes */
 	memset(&head, 0, sizeof(head));
 	head.kind = (int32_t) pass->kind;
-	head.flags = (pass->linear ? GR_REQUEST_LINEAR : 0) | (pass->counts ? GR_REQUEST_COUNTS : 0);
+	head.flags = (pass->linear ? GR_REQUEST_LINEAR : 0) | (pass->counts ? GR_REQUEST_COUNTS : 0) |
+		(pass->coarse ? GR_REQUEST_COARSE : 0);
 	head.shape = pass->shape;
 	head.distribution = pass->distribution;
 	head.nfaces = pass->nfaces;

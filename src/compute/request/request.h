@@ -52,6 +52,7 @@ typedef enum GrRequestArray
 #define GR_REQUEST_LINEAR 1		/* see GrPass.linear */
 #define GR_REQUEST_COUNTS 2		/* see GrPass.counts */
 #define GR_REQUEST_HESSIAN 4	/* see GrScores.hessian */
+#define GR_REQUEST_COARSE 16	/* see GrPass.coarse */
 #define GR_REQUEST_NO_TOTALS 8	/* the totals of a pass are known, and not summed again; see GrRowTotals */
 
 /* Head of the block, at a multiple of 8 bytes; the arrays follow. Members that a kind does not use are ignored. */
@@ -59,7 +60,7 @@ typedef struct GrRequest
 {
 	uint64_t	nbytes;			/* size of the block */
 	int32_t		kind;			/* GrRequestKind */
-	uint32_t	flags;			/* bits GR_REQUEST_LINEAR, _COUNTS, _HESSIAN, _NO_TOTALS */
+	uint32_t	flags;			/* bits GR_REQUEST_LINEAR, _COUNTS, _HESSIAN, _NO_TOTALS, _COARSE */
 	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
 	/* members of passes, as in GrPass */
@@ -155,6 +156,7 @@ gr_request_pass(const GrRequest *request)
 	pass.measure = (GrMeasure) request->measure;
 	pass.edge = request->edge;
 	pass.counts = (request->flags & GR_REQUEST_COUNTS) != 0;
+	pass.coarse = (request->flags & GR_REQUEST_COARSE) != 0;
 	pass.factor = gr_request_array(request, GR_REQUEST_FACTOR);
 	return pass;
 }
