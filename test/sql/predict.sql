@@ -254,5 +254,21 @@ SELECT gpu_predict(m, '{}'::real[]) FROM wide_models WHERE n = 33 AND NOT offset
 SELECT gpu_predict(m, array_fill(1::real, ARRAY[17, 2])) FROM wide_models WHERE n = 33 AND NOT offsets;
 SELECT gpu_predict(m, array_fill(1::real, ARRAY[34])) FROM wide_models WHERE n = 34 AND offsets;
 SELECT gpu_predict(m, NULL::real[]) IS NULL AS null FROM wide_models WHERE n = 33 AND NOT offsets;
+-- Arrays of other numbers, too, have the values of their elements.
+CREATE DOMAIN digits AS numeric(20,3);
+SELECT bool_and(gpu_predict(m, v::smallint[], 1) = gpu_predict(m, v::float8[], 1)) AS smallint,
+    bool_and(gpu_predict(m, v, 1) = gpu_predict(m, v::float8[], 1)) AS int,
+    bool_and(gpu_predict(m, big, 1) = gpu_predict(m, big::float8[], 1)) AS bigint,
+    bool_and(gpu_predict(m, v::digits[], 1) = gpu_predict(m, v::float8[], 1)) AS numeric,
+    bool_and(gpu_predict(m, odd, 1) = gpu_predict(m, odd::int[]::float8[], 1)) AS boolean
+FROM wide_models, LATERAL (SELECT k, array_agg((i * 997 + k) % 65536 - 32768 ORDER BY i) AS v,
+    array_agg((i * k) % 3 = 1 ORDER BY i) AS odd,
+    array_agg(CASE i WHEN 1 THEN 9007199254740992 WHEN 2 THEN -9223372036854775808 ELSE i * k END ORDER BY i) AS big
+    FROM generate_series(1, n) i, generate_series(1, 5) k GROUP BY k) r
+WHERE NOT offsets;
+SELECT gpu_predict(m, array_fill(9007199254740993, ARRAY[34])) FROM wide_models WHERE n = 33 AND NOT offsets;
+SELECT gpu_predict(m, array_fill(2::smallint, ARRAY[33]) || NULL::smallint) IS NULL AS null FROM wide_models
+WHERE n = 33 AND NOT offsets;
 DROP TABLE wide_models;
+DROP DOMAIN digits;
 DROP DOMAIN small_real, reals;

@@ -597,37 +597,64 @@ open_array(const GrColumn *column, Datum value)
 	return array_contains_nulls(array) ? NULL : array;
 }
 
-/* An array's elements into *into; false if one is NULL. */
+/* Converts n numbers of a C type that follow one another at data, as an array's elements do. */
+#define CONVERT(type, data, n, into) do { \
+	const type *values_ = (const type *) (data); \
+\
+	for (int i_ = 0; i_ < (n); i_++) \
+		(into)[i_] = values_[i_]; \
+} while (0)
+
+/* Converts the elements of an array of numeric, whose sizes differ. */
+static void
+convert_numerics(ArrayType *array, double *into)
+{
+	Datum	   *items;
+	int			n;
+
+	/* the array may be one of a domain over numeric */
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &items, NULL, &n);
+	for (int i = 0; i < n; i++)
+		into[i] = gr_numeric_number(items[i]);
+}
+
+/* Converts the elements of an array into *into. Returns false if one is NULL. */
 static bool
 take_array(const GrColumn *column, Datum value, double *into)
 {
 	ArrayType  *array = open_array(column, value);
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-	Datum	   *items;
-	int			n;
+	int			n = column->width;
+	const char *data;
 
 	if (array == NULL)
 		return false;
-	if (column->element == FLOAT8OID)
+	data = ARR_DATA_PTR(array);
+	switch (column->element)
 	{
-		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(double));
-		return true;
+		case FLOAT8OID:
+			memcpy(into, data, n * sizeof(double));
+			break;
+		case FLOAT4OID:
+			CONVERT(float, data, n, into);
+			break;
+		case INT2OID:
+			CONVERT(int16, data, n, into);
+			break;
+		case INT4OID:
+			CONVERT(int32, data, n, into);
+			break;
+		case BOOLOID:
+			CONVERT(bool, data, n, into);
+			break;
+		case INT8OID:
+			for (int i = 0; i < n; i++)
+				into[i] = number_from_datum(column, Int64GetDatum(((const int64 *) data)[i]), INT8OID);
+			break;
+		default:
+			Assert(column->element == NUMERICOID);
+			convert_numerics(array, into);
+			break;
 	}
-	if (column->element == FLOAT4OID)
-	{
-		const float *values = (const float *) ARR_DATA_PTR(array);
-
-		for (int i = 0; i < column->width; i++)
-			into[i] = values[i];
-		return true;
-	}
-	get_typlenbyvalalign(column->element, &typlen, &typbyval, &typalign);
-	/* the array may be one of a domain over the element's type */
-	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &items, NULL, &n);
-	for (int i = 0; i < n; i++)
-		into[i] = number_from_datum(column, items[i], column->element);
 	return true;
 }
 
