@@ -102,7 +102,8 @@ SELECT 'plain' AS name, gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, c FROM ready
 UNION ALL SELECT 'scales', gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, d, 1e-130 * c AS c FROM ready')
 UNION ALL SELECT 'collinear', gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, a + b AS c FROM ready')
 UNION ALL SELECT 'no intercept', gpu_ols_fit('SELECT sin(k * 3.3) + a, a, b, c FROM ready', intercept => false)
-UNION ALL SELECT 'low halves', gpu_ols_fit('SELECT sin(k * 3.3) + a, year, year * year AS b, year + 1e-3 * c AS c FROM ready')
+UNION ALL SELECT 'low halves',
+    gpu_ols_fit('SELECT sin(k * 3.3) + a, year, year * year AS b, year + 1e-3 * c AS c FROM ready')
 UNION ALL SELECT 'poisson', gpu_glm_fit('SELECT e, a, b, c FROM ready', 'poisson');
 CREATE TABLE ready_rows AS
 SELECT name, k, i, CASE WHEN k < 5 THEN (ARRAY[0, 'NaN', 'Infinity', 1e300]::float8[])[k] ELSE x[i] END AS xi, x, n
