@@ -123,6 +123,15 @@
 #define gr_inherit_disabled_nodes(path, subpath) ((void) 0)
 #endif
 
+/* Compares the total costs of two paths, below, at or above 0. Disabled nodes come first where they are counted. */
+#if PG_VERSION_NUM >= 180000
+#define gr_compare_costs(a, b) \
+	((a)->disabled_nodes != (b)->disabled_nodes ? (a)->disabled_nodes - (b)->disabled_nodes : \
+	 ((a)->total_cost > (b)->total_cost) - ((a)->total_cost < (b)->total_cost))
+#else
+#define gr_compare_costs(a, b) (((a)->total_cost > (b)->total_cost) - ((a)->total_cost < (b)->total_cost))
+#endif
+
 /* The GROUP BY clause that is to be computed: PostgreSQL 16 leaves redundant columns out. */
 #if PG_VERSION_NUM >= 160000
 #define gr_group_clause(root) ((root)->processed_groupClause)

@@ -192,6 +192,57 @@ SELECT "table", uses_scan(statement) AS scan, same(statement) FROM (
             'scan_temporary', '(SELECT * FROM scan_rows WHERE b) s',
         '(SELECT * FROM scan_rows UNION ALL SELECT * FROM scan_rows) s']) WITH ORDINALITY w("table", i)) s ORDER BY i;
 SELECT same('SELECT gpu_ols_agg(y, x1) FROM scan_empty');
+-- each child of a union or partition of a table has the scan or an index of its own
+CREATE TABLE scan_ranges (k int, ts timestamp, y float8, x1 float8, t text) PARTITION BY RANGE (k);
+CREATE TABLE scan_ranges_0 PARTITION OF scan_ranges FOR VALUES FROM (0) TO (4000);
+CREATE TABLE scan_ranges_1 PARTITION OF scan_ranges FOR VALUES FROM (4000) TO (8000);
+CREATE TABLE scan_ranges_2 (t text, ts timestamp, x1 float8, y float8, k int);
+ALTER TABLE scan_ranges ATTACH PARTITION scan_ranges_2 FOR VALUES FROM (8000) TO (12000);
+INSERT INTO scan_ranges SELECT i, timestamp '2020-01-01' + i * interval '1 min', sin(i), cos(i * 1.1), 't' || i % 4
+    FROM generate_series(0, 11999) i;
+CREATE INDEX ON scan_ranges_1 (ts);
+VACUUM ANALYZE scan_ranges;
+SET max_parallel_workers_per_gather = 0;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT gpu_ols_agg(y, x1), count(*) FROM scan_ranges WHERE ts < timestamp '2020-01-03 19:00';
+EXPLAIN (COSTS OFF) SELECT t, gpu_ols_agg(y, x1), count(*) FROM (SELECT t, y * 2 AS y, x1, ts FROM scan_ranges_0
+    UNION ALL SELECT t, y, x1, ts FROM scan_ranges_1) s WHERE ts < timestamp '2020-01-03 19:00' GROUP BY t;
+RESET enable_bitmapscan;
+RESET max_parallel_workers_per_gather;
+SELECT statement, uses_scan(statement) AS scan, same(statement) FROM unnest(ARRAY[
+    'SELECT gpu_ols_agg(y, x1), count(*) FROM scan_ranges WHERE ts < timestamp ''2020-01-03 19:00''',
+    'SELECT gpu_ols_agg(y, x1), max(t) FROM (SELECT * FROM scan_ranges_0 UNION ALL SELECT * FROM scan_ranges_1) s',
+    'SELECT gpu_ols_agg(y, x1), max(t) FROM (SELECT y, x1, t FROM scan_ranges UNION ALL
+        SELECT y + 1, x1 * 2, ''u'' FROM scan_ranges_2) s',
+    'SELECT gpu_ols_agg(y, x1), max(k) FROM (SELECT y, x1, k FROM scan_ranges WHERE k > 3 UNION ALL
+        SELECT i, sin(i), i FROM generate_series(1, 9) i) s WHERE y > 0',
+    'SELECT string_agg(q::text, '' '' ORDER BY t) FROM (SELECT t, gpu_ols_agg(y, x1), count(*) FROM (
+        SELECT t, y * 2 AS y, x1, ts FROM scan_ranges_0 UNION ALL SELECT t, y, x1, ts FROM scan_ranges_1) s
+        WHERE ts < timestamp ''2020-01-03 19:00'' GROUP BY t) q',
+    'SELECT string_agg(q::text, '' '' ORDER BY u) FROM (SELECT k % 3 AS u, gpu_ols_agg(y, x1), count(*) FROM scan_ranges
+        WHERE ts < timestamp ''2020-01-03 19:00'' GROUP BY 1) q',
+    'SELECT gpu_ols_agg(y, x1), count(*) FROM scan_ranges WHERE ts < now() - interval ''1 day''']) statement;
+-- partitions are pruned when the statement begins, or while it runs
+SET plan_cache_mode = force_generic_plan;
+PREPARE below(int) AS SELECT (gpu_ols_agg(y, x1)).n, count(*) FROM scan_ranges WHERE k < $1;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) EXECUTE below(3500);
+EXECUTE below(3500);
+EXECUTE below(12000);
+RESET plan_cache_mode;
+RESET max_parallel_workers_per_gather;
+DEALLOCATE below;
+SELECT uses_scan(statement), same(statement) FROM (VALUES ('SELECT string_agg(q::text, '' '' ORDER BY q::text)
+    FROM generate_series(0, 3) o(f), LATERAL (SELECT gpu_ols_agg(y, x1) AS m, count(*) + o.f FROM scan_ranges
+    WHERE k BETWEEN o.f * 4000 - 50 AND o.f * 4000 + 50 OFFSET 0) q')) s(statement);
+-- a scan that the planner forgets for an index, but that is cheaper with the sums
+CREATE TABLE scan_clustered AS SELECT i, sin(i) AS y, cos(i * 1.1) AS x1 FROM generate_series(1, 20000) i;
+CREATE INDEX ON scan_clustered (i);
+VACUUM ANALYZE scan_clustered;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT gpu_ols_agg(y, x1) FROM scan_clustered WHERE i < 10000;
+RESET max_parallel_workers_per_gather;
+DROP TABLE scan_ranges, scan_clustered;
 
 -- Groups
 SELECT keys, uses_scan(statement) AS scan, same(statement) FROM (

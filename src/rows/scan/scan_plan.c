@@ -34,10 +34,16 @@
 PG_FUNCTION_INFO_V1(gr_scan_support);
 
 /*
- * Cost of an exchange: creating hundreds of files, and waiting for the slowest process. With 15 workers this takes as
- * long as merging the states of about 13,000 groups in one process.
+ * Cost of an exchange, in pages read: creating hundreds of files, and waiting for the slowest process. With 15 workers
+ * this takes as long as merging the states of about 13,000 groups in one process.
  */
-#define EXCHANGE_COST 20000.0
+#define EXCHANGE_PAGES 20000
+
+/* Number of products of a row that take about as long as an operator of the executor */
+#define PRODUCTS_PER_OPERATOR 30
+
+/* Largest cost of a row for a taker, in operators: a little less than the declared cost of transition functions */
+#define OPERATORS_MAX 9
 
 bool		gr_enable_scan = true;
 
@@ -56,7 +62,7 @@ typedef struct Scanned
 	List	   *keys;			/* expressions of the GROUP BY clause */
 	double		ngroups;		/* estimated number of groups */
 	double		state_nbytes;	/* estimated size of a group's states */
-	Cost		transition_cost;	/* per row, of aggregates with a transition */
+	Cost		row_cost;		/* of a row for all aggregates */
 } Scanned;
 
 /*
@@ -113,16 +119,43 @@ sequential_scan(PlannerInfo *root, Path *path)
 		planner_rt_fetch(path->parent->relid, root)->rtekind == RTE_RELATION ? path : NULL;
 }
 
-/* Returns a copy of s->target in which columns of the parent table are replaced by those of the partition child. */
+/* Returns a copy of target in which columns of the parent table are replaced by those of child. */
 static PathTarget *
-translated_target(const Scanned *s, RelOptInfo *child)
+translated(const Scanned *s, const PathTarget *target, RelOptInfo *child)
 {
-	PathTarget *target = copy_pathtarget(s->target);
+	PathTarget *copy = copy_pathtarget(unconstify(PathTarget *, target));
 
-	if (child == s->table)
-		return target;
-	target->exprs = gr_adjust_to_child(s->root, target->exprs, child, s->table);
-	return target;
+	if (child != s->table)
+		copy->exprs = gr_adjust_to_child(s->root, copy->exprs, child, s->table);
+	return copy;
+}
+
+/* True if a sequential scan of rel is possible: rel is a table that is stored here. */
+static bool
+is_scannable(PlannerInfo *root, RelOptInfo *rel)
+{
+	const RangeTblEntry *rte = IS_SIMPLE_REL(rel) ? planner_rt_fetch(rel->relid, root) : NULL;
+
+	return rte != NULL && rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
+		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) && bms_is_empty(rel->lateral_relids) &&
+		!is_dummy_rel(rel);
+}
+
+/*
+ * Returns a sequential scan of rel, or NULL if rel can't be scanned. The planner forgets it where another path is
+ * cheaper, but with the aggregates a custom scan may be cheaper than that path. nworkers: number of parallel workers
+ */
+static Path *
+make_scan(PlannerInfo *root, RelOptInfo *rel, int nworkers)
+{
+	return is_scannable(root, rel) ? create_seqscan_path(root, rel, NULL, nworkers) : NULL;
+}
+
+/* Estimated number of groups of nrows rows */
+static double
+group_number(const Scanned *s, double nrows)
+{
+	return s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, nrows, NULL, NULL);
 }
 
 /* Cost of grouping: comparing keys, returning groups, and files for the rows of groups that don't fit into memory */
@@ -136,20 +169,23 @@ group_cost(const Scanned *s, const Path *scan, double ngroups)
 		npages * (random_page_cost + seq_page_cost);
 }
 
-/* Returns the custom scan that replaces the sequential scan. Without groups it costs as much as the sequential scan. */
+/*
+ * Returns the custom scan that replaces the sequential scan, as a path of parent. A row costs what its products take,
+ * but less than a call of the transition function, whose declared cost does not grow with the number of terms.
+ */
 static Path *
-custom_path(const Scanned *s, Path *scan)
+custom_path(const Scanned *s, Path *scan, RelOptInfo *parent)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double		ngroups = s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
+	double		ngroups = group_number(s, scan->rows);
 
 	path->path.pathtype = T_CustomScan;
-	path->path.parent = s->partial;
-	path->path.pathtarget = translated_target(s, scan->parent);
+	path->path.parent = parent;
+	path->path.pathtarget = translated(s, s->target, scan->parent);
 	path->path.parallel_safe = scan->parallel_safe;
 	path->path.parallel_workers = scan->parallel_workers;
 	path->path.rows = ngroups;
-	path->path.startup_cost = path->path.total_cost = scan->total_cost + s->transition_cost * scan->rows +
+	path->path.startup_cost = path->path.total_cost = scan->total_cost + s->row_cost * scan->rows +
 		(s->clause == NIL ? 0 : group_cost(s, scan, ngroups));
 	gr_inherit_disabled_nodes(&path->path, scan);
 	path->custom_paths = list_make1(scan);
@@ -170,61 +206,85 @@ exchanged_groups(const Scanned *s, Path *path)
 
 	if (scan == NULL)
 		return NULL;
-	path = custom_path(s, scan);
+	path = custom_path(s, scan, s->partial);
 	nprocesses = path->parallel_workers + 1;
 	/* files have states, or rows if groups have few of them */
 	npages = Min(path->rows * s->state_nbytes, scan->rows * (scan->pathtarget->width + sizeof(double))) / BLCKSZ;
-	path->total_cost += EXCHANGE_COST + 2 * npages * seq_page_cost + 2 * cpu_tuple_cost * path->rows;
+	path->total_cost += (EXCHANGE_PAGES + 2 * npages) * seq_page_cost + 2 * cpu_tuple_cost * path->rows;
 	path->startup_cost = path->total_cost;
 	path->rows = clamp_row_est(s->ngroups / nprocesses);
 	path->parallel_aware = true;
 	return path;
 }
 
-static bool
-has_parameter(Node *node, void *context)
+/* Returns the executor's partial aggregate over path. */
+static Path *
+executor_path(const Scanned *s, Path *path)
 {
-	return node != NULL && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
+	RelOptInfo *child = path->parent;
+	double		ngroups = group_number(s, path->rows);
+	AggClauseCosts costs = {0};
+
+	get_agg_clause_costs(s->root, AGGSPLIT_INITIAL_SERIAL, &costs);
+	/* The keys of GROUP BY are found by the numbers in the target. */
+	path = (Path *) create_projection_path(s->root, child, path, translated(s, s->table->reltarget, child));
+	return (Path *) create_agg_path(s->root, child, path, translated(s, s->target, child),
+									s->clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_INITIAL_SERIAL, s->clause, NIL,
+									&costs, ngroups);
 }
 
-/* Returns the custom scans for an append's children, in the same order, or NIL if a child is no sequential scan. */
-static List *
-custom_paths(const Scanned *s, List *scans)
+/*
+ * Returns the path of partial aggregates over an append's child that replaces path: a custom scan, or the executor's
+ * aggregate over path if that is cheaper. Sets *scanned for a custom scan.
+ */
+static Path *
+child_path(const Scanned *s, Path *path, bool *scanned)
 {
-	List	   *paths = NIL;
-	ListCell   *cell;
+	Path	   *scan = sequential_scan(s->root, path);
+	Path	   *custom;
+	Path	   *executor;
 
-	foreach(cell, scans)
+	if (scan != NULL)
 	{
-		Path	   *scan = sequential_scan(s->root, lfirst(cell));
-
-		if (scan == NULL)
-			return NIL;
-		paths = lappend(paths, custom_path(s, scan));
+		*scanned = true;
+		return custom_path(s, scan, path->parent);
 	}
-	return paths;
+	executor = executor_path(s, path);
+	scan = make_scan(s->root, path->parent, path->parallel_workers);
+	custom = scan == NULL ? NULL : custom_path(s, scan, path->parent);
+	if (custom == NULL || gr_compare_costs(custom, executor) > 0)
+		return executor;
+	*scanned = true;
+	return custom;
 }
 
-/* True if execution may prune partitions that the planner can't, by parameters or functions that aren't immutable. */
-static bool
-prunes_later(const Scanned *s)
-{
-	List	   *clauses = extract_actual_clauses(s->table->baserestrictinfo, false);
-
-	return enable_partition_pruning && s->table->part_scheme != NULL &&
-		(contain_mutable_functions((Node *) clauses) || has_parameter((Node *) clauses, NULL));
-}
-
+/*
+ * Returns an append of partial aggregates that replaces append, or NULL if no child has a custom scan. The result is a
+ * path of the table, and its children are paths of the partitions, so that execution prunes partitions as usual.
+ */
 static Path *
 custom_append(const Scanned *s, AppendPath *append)
 {
-	List	   *paths = prunes_later(s) ? NIL : custom_paths(s, append->subpaths);
+	List	   *paths = NIL;
+	bool		scanned = false;
 	AppendPath *result;
+	ListCell   *cell;
 
-	if (paths == NIL || append->path.param_info != NULL)
+	if (append->path.param_info != NULL)
 		return NULL;
-	result = gr_append_like(s->root, s->partial, list_copy_head(paths, append->first_partial_path),
-							list_copy_tail(paths, append->first_partial_path), append);
+	foreach(cell, append->subpaths)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (!IS_SIMPLE_REL(path->parent) || path->parent == s->table || path->param_info != NULL)
+			return NULL;
+		paths = lappend(paths, child_path(s, path, &scanned));
+	}
+	if (!scanned)
+		return NULL;
+	result = create_append_path(s->root, s->table, list_copy_head(paths, append->first_partial_path),
+								list_copy_tail(paths, append->first_partial_path), NIL, NULL,
+								append->path.parallel_workers, append->path.parallel_aware, -1);
 	result->path.pathtarget = s->target;
 	return &result->path;
 }
@@ -236,7 +296,7 @@ aggregates_instead_of(const Scanned *s, Path *path)
 	Path	   *scan = sequential_scan(s->root, path);
 
 	if (scan != NULL)
-		return custom_path(s, scan);
+		return custom_path(s, scan, s->partial);
 	if (IsA(path, ProjectionPath))
 		path = ((ProjectionPath *) path)->subpath;
 	return IsA(path, AppendPath) && ((AppendPath *) path)->subpaths != NIL ?
@@ -258,13 +318,36 @@ final_path(const Scanned *s, Path *path, bool together, double ngroups)
 									AGGSPLIT_FINAL_DESERIAL, s->clause, s->having, &costs, ngroups);
 }
 
+/* Returns paths of the table, with a sequential scan if there is none. nworkers: its number of parallel workers */
+static List *
+with_scan(const Scanned *s, List *paths, int nworkers)
+{
+	Path	   *scan;
+	ListCell   *cell;
+
+	foreach(cell, paths)
+		if (sequential_scan(s->root, lfirst(cell)) != NULL)
+			return paths;
+	scan = make_scan(s->root, s->table, nworkers);
+	return scan == NULL ? paths : lappend(list_copy(paths), scan);
+}
+
+/* Number of parallel workers for a sequential scan of the table; 0: there is none in workers */
+static int
+scan_workers(const Scanned *s)
+{
+	return s->table->consider_parallel && is_scannable(s->root, s->table) ?
+		compute_parallel_worker(s->table, s->table->pages, -1, max_parallel_workers_per_gather) : 0;
+}
+
 static void
 add_paths(const Scanned *s)
 {
+	int			nworkers;
 	ListCell   *cell;
 	Path	   *path;
 
-	foreach(cell, s->table->pathlist)
+	foreach(cell, with_scan(s, s->table->pathlist, 0))
 	{
 		path = aggregates_instead_of(s, lfirst(cell));
 		if (path != NULL)
@@ -272,7 +355,8 @@ add_paths(const Scanned *s)
 	}
 	if (!s->grouped->consider_parallel)
 		return;
-	foreach(cell, s->table->partial_pathlist)
+	nworkers = scan_workers(s);
+	foreach(cell, nworkers == 0 ? s->table->partial_pathlist : with_scan(s, s->table->partial_pathlist, nworkers))
 	{
 		path = aggregates_instead_of(s, lfirst(cell));
 		if (path != NULL)
@@ -305,6 +389,15 @@ state_nbytes(const GrTakerCall *call)
 	double		n = list_length(call->sources) + 1;
 
 	return n * (n + 1) * sizeof(double);
+}
+
+/* Estimated cost of a row for a taker: the products that are summed */
+static Cost
+taker_cost(const GrTakerCall *call)
+{
+	double		n = list_length(call->sources) + 1;
+
+	return cpu_operator_cost * Min(n * (n + 1) / 2 / PRODUCTS_PER_OPERATOR, OPERATORS_MAX);
 }
 
 /* Estimated cost of a row for an aggregate with a transition */
@@ -385,12 +478,13 @@ find_targets(Scanned *s)
 			record_plan_function_dependency(s->root, call.transition);
 			record_plan_function_dependency(s->root, call.combine);
 			s->state_nbytes += state_nbytes(&call);
+			s->row_cost += taker_cost(&call);
 			taken = true;
 		}
 		else if (gr_transition_possible(aggregate))
 		{
 			s->state_nbytes += get_typavgwidth(aggregate->aggtranstype, -1);
-			s->transition_cost += transition_cost(s->root, aggregate);
+			s->row_cost += transition_cost(s->root, aggregate);
 		}
 		else
 			return false;
@@ -400,6 +494,13 @@ find_targets(Scanned *s)
 		add_new_columns_to_pathtarget(s->target, list_make1(partial));
 	}
 	return taken;
+}
+
+/* True if rel is a table, or the union of several by UNION ALL. */
+static bool
+is_table(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return rel->rtekind == RTE_RELATION || (rel->rtekind == RTE_SUBQUERY && planner_rt_fetch(rel->relid, root)->inh);
 }
 
 /* Adds paths with custom scans for the aggregates over a table to grouped, if the statement allows them. */
@@ -419,7 +520,7 @@ think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPath
 	if (!query->hasAggs || root->hasPseudoConstantQuals || query->groupingSets != NIL ||
 		(query->groupClause != NIL) != (s.clause != NIL) ||
 		list_length(s.clause) > GR_GROUP_KEYS_MAX || (s.clause != NIL && !grouping_is_hashable(s.clause)) ||
-		table->reloptkind != RELOPT_BASEREL || table->rtekind != RTE_RELATION || !find_targets(&s))
+		table->reloptkind != RELOPT_BASEREL || !is_table(root, table) || !find_targets(&s))
 		return;
 	if (s.clause != NIL)
 		s.ngroups = estimate_num_groups(root, s.keys, table->rows, NULL, NULL);
