@@ -1,5 +1,5 @@
 /*
- * ring.c: the ring's memory, and its producers' side.
+ * ring.c: makes, starts and ends rings, and has the producers' functions; see ring.h.
  */
 #include "postgres.h"
 
@@ -24,17 +24,17 @@
 
 #define RING_MAGIC UINT64CONST(0x6770755f72696e67)
 #define PAGE ((Size) 4096)
-#define LOOK_NS INT64CONST(10000000)	/* between two looks for signals and the postmaster while no block is free */
+#define LOOK_NS INT64CONST(10000000)	/* interval at which a waiting producer looks for signals and the postmaster */
 
-/* Changes when a ring of this process's is started or stopped: then whoever has found one looks again. */
+/* Counts starts and stops of this process's rings. A change tells a producer to attach again. */
 uint32		gr_ring_epoch = 0;
 
-/* Rings of this process's that take rows; a query that is being read may itself fit. */
+/* Number of this process's rings that take rows. Several are possible: a query that is read may itself call gpureg. */
 static int	nstarted = 0;
 
 /*
- * A segment, or NULL where there is no room for it, which PostgreSQL reports as an error: hence the subtransaction. The
- * mapping belongs to the caller then, not to a transaction.
+ * Makes a segment that the caller, not a transaction, detaches. Returns NULL if there is no room for it: PostgreSQL
+ * reports this as an error, which a subtransaction catches.
  */
 static dsm_segment *
 create_segment(Size nbytes)
@@ -67,7 +67,7 @@ create_segment(Size nbytes)
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
 		segment = NULL;
-		/* a full /dev/shm or the like; other errors, such as a cancel or a lack of privileges, are no lack of room */
+		/* a full /dev/shm is a lack of room; other errors, such as a cancel or missing privileges, are raised */
 		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES)
 			ReThrowError(error);
 		FreeErrorData(error);
@@ -159,7 +159,7 @@ gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers)
 		ring->nproducers_max == nproducers;
 }
 
-/* The process that leads this one, if it is a parallel worker, else itself */
+/* Process id of a parallel worker's leader, or of this process if it is no parallel worker. */
 static int
 leader_pid(void)
 {
@@ -168,7 +168,7 @@ leader_pid(void)
 	return leader->pid;
 }
 
-/* What the ring is told of a query's columns; the shape of rows that are kept is known as it is. */
+/* Copies a query's columns into the ring. columns is NULL for rows that are kept, whose shape is known already. */
 static void
 take_columns(GrRing *ring, const GrColumns *columns)
 {
@@ -208,12 +208,12 @@ gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRo
 	}
 	for (int k = 0; k < ring->nproducers_max; k++)
 		pg_atomic_init_u32(&gr_ring_producers(ring)[k], 0);
-	/* what an earlier query's producers have left, whom nobody waited for */
+	/* an earlier query's producers and consumer may have left the semaphores above 0 */
 	while (sem_trywait(&ring->wake) == 0)
 		;
 	while (sem_trywait(&ring->freed) == 0)
 		;
-	/* each query has a key of its own, so that nobody comes late */
+	/* each query has its own key, so that producers of an earlier query can't attach */
 	if (!pg_strong_random(ring->key, sizeof(ring->key)))
 		return false;
 	ticket->handle = dsm_segment_handle(segment);
@@ -267,8 +267,8 @@ attach_segment(dsm_handle handle, MemoryContext owner)
 }
 
 /*
- * A ring is for the process that started it and that one's parallel workers. The former has it mapped, for as long as
- * it takes rows; a session without one doesn't so much as map a segment whose handle may have been guessed.
+ * Only the process that started a ring and its parallel workers attach to it. That process has the ring mapped while
+ * it takes rows. Processes without a ring map no segment at all, as its handle may have been guessed.
  */
 GrRing *
 gr_ring_attach(const GrRingTicket *ticket, MemoryContext owner)
@@ -297,7 +297,7 @@ gr_ring_join(GrRing *ring)
 	uint32		n = Min(pg_atomic_read_u32(&ring->nproducers), (uint32) ring->nproducers_max);
 	bool		joined = false;
 
-	/* what others write at the same time isn't this process's number */
+	/* entries that other producers write meanwhile never equal this process's id */
 	for (uint32 k = 0; k < n; k++)
 		joined |= pg_atomic_read_u32(&gr_ring_producers(ring)[k]) == (uint32) MyProcPid;
 	if (!joined)
@@ -318,7 +318,7 @@ gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures)
 
 	if (pg_atomic_compare_exchange_u32(&ring->shape_state, &expected, GR_SHAPE_ASKED))
 	{
-		/* nothing here can fail, so that nobody waits in vain */
+		/* nothing between here and the broadcast can fail: other producers wait for it */
 		memcpy(ring->widths, widths, ring->ncolumns * sizeof(int32));
 		ring->shape.nfeatures = nfeatures;
 		pg_write_barrier();
@@ -334,7 +334,7 @@ gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures)
 	ConditionVariableCancelSleep();
 }
 
-/* A block that is free now, or -1 */
+/* Takes a free block, trying block home first; -1 if no block is free. */
 static int
 find_free(GrRing *ring, int home)
 {
@@ -360,9 +360,9 @@ has_free(GrRing *ring)
 }
 
 /*
- * Waits until a block may be free, the verdict may be another, or a signal has come. A thread frees blocks, which must
- * not touch condition variables: hence the semaphore. The counter is raised before the blocks are looked at once more,
- * and a thread reads it after it has freed a block, so that one of the two sees the other.
+ * Waits until a block may be free, the verdict may have changed, or LOOK_NS are over. The wait is for a semaphore, as
+ * the thread that frees blocks must not touch condition variables. This process raises nwaiting before it looks for
+ * free blocks again, and the thread reads nwaiting after it has freed a block: no wakeup is lost.
  */
 static void
 await_free(GrRing *ring)

@@ -1,12 +1,12 @@
 /*
- * ring_consumer.c: the consumer's side of a ring.
+ * ring_consumer.c: runs a query whose producers fill a ring, and sends the ring's blocks to a device.
  *
- * The session's own process runs the query, and takes part in its scan as a producer. Meanwhile a thread of its opens
- * the device, pins the ring's memory, and sends full blocks to the job as they come. The thread touches nothing of
- * PostgreSQL's and has all signals blocked; it is joined before the function returns, or by the callback of the memory
- * context that owns the reader, whatever ends the statement.
+ * The session's own process runs the query, and takes part in its scan as a producer. Meanwhile its thread opens the
+ * device, pins the ring's memory, and sends full blocks to the job as they come. The thread calls nothing of
+ * PostgreSQL and has all signals blocked. It is joined before the function returns or, after an error, by the callback
+ * of the memory context that owns the reader.
  *
- * What the thread works with, this process leaves alone from start to join, but for the ring's atomic fields.
+ * Between start and join of the thread, the session's process touches none of the thread's data except atomic fields.
  */
 #include "postgres.h"
 
@@ -32,27 +32,27 @@
 #include "run/progress.h"
 #include "run/raise.h"
 #define DOZE_NS 100000
-#define JOIN_NAP_NS 20000000	/* between two looks for a cancel */
+#define JOIN_NAP_NS 20000000	/* interval at which a join looks for a cancel */
 
 typedef struct RingReader
 {
-	GrRing	   *ring;			/* NULL: gone */
+	GrRing	   *ring;			/* NULL: not made yet, kept for the session, or freed */
 	dsm_segment *segment;
-	GrRemoteClient *service;	/* that owns the device; NULL: this session does */
-	GrLease		lease;			/* from the service: what the ring is in, if it is from there */
+	GrRemoteClient *service;	/* the service that owns the device; NULL: this session owns it */
+	GrLease		lease;			/* the service's memory that the ring is in, if there is a service */
 	GrJob	   *job;
-	bool		opens_device;	/* else the job has a place */
+	bool		opens_device;	/* the thread opens the device; else the job has a place already */
 
 	pthread_t	thread;
-	bool		started;		/* ... and not joined */
+	bool		started;		/* the thread was started and not joined yet */
 	pg_atomic_uint32 ends;		/* see ReaderEnd */
 
 	GrSession  *pinned_for;		/* NULL: the ring's memory isn't pinned */
-	const GrDeviceOps *pinned_by;	/* whose session that is */
-	bool		begun;			/* the job's sink */
-	int64		nsent;			/* full blocks sent, which are numbered as they became full */
-	int64		nread;			/* of them, blocks free again */
-	int		   *sent;			/* the blocks between, by number modulo the ring's */
+	const GrDeviceOps *pinned_by;	/* the device of pinned_for */
+	bool		begun;			/* the job's sink has begun */
+	int64		nsent;			/* number of full blocks sent, in the queue's order */
+	int64		nread;			/* number of blocks sent that are free again */
+	int		   *sent;			/* block sent as number k at [k % ring->nblocks], for k from nread up to nsent */
 	int64		nrows;
 	GrError		error;
 	MemoryContextCallback callback;
@@ -62,26 +62,26 @@ typedef enum ReaderEnd
 {
 	READER_RUNS,
 	READER_DRAINS,				/* no more blocks will become full */
-	READER_STOPS				/* at once */
+	READER_STOPS				/* the thread ends at once */
 } ReaderEnd;
 
 /*
- * A ring that waits for the session's next statement on its device: to make, pin and unpin one takes as long as to read
- * a million rows. An error leaves none.
+ * The ring that is kept for the session's next statement on its device: to make, pin and unpin a ring takes as long as
+ * to read a million rows. No ring is kept after an error.
  */
 static struct
 {
 	GrRing	   *ring;
 	dsm_segment *segment;
-	GrSession  *session;		/* by which its memory is pinned */
-	const GrDeviceOps *device;	/* whose session that is */
+	GrSession  *session;		/* the session that has pinned the ring's memory */
+	const GrDeviceOps *device;	/* the session's device */
 }			kept;
 
 /*
  * The thread
  */
 
-/* Gives blocks back whose rows have been read. wait: at least one */
+/* Frees blocks whose rows the device has read. wait: waits until it has read at least one block */
 static bool
 free_blocks(RingReader *r, bool wait)
 {
@@ -125,10 +125,10 @@ open_device(RingReader *r)
 
 	if (r->opens_device && !gr_open_place(place, NULL, &r->error))
 		return false;
-	/* a service's memory is pinned by it */
+	/* a service has pinned its own memory */
 	if (r->pinned_for != NULL || gr_on_cpu(place) || place->service != NULL)
 		return true;
-	/* memory that can't be pinned is slower, no more */
+	/* a failure to pin is ignored: copies from the memory are only slower */
 	if (place->backend->device->pin(place->session, r->ring,
 									r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored))
 	{
@@ -140,7 +140,7 @@ open_device(RingReader *r)
 	return r->error.status == GR_OK;
 }
 
-/* Sleeps until a block becomes full, or for some time in which copies come to their end. */
+/* Sleeps until a block becomes full, or for DOZE_NS, in which copies may end. */
 static void
 doze(RingReader *r)
 {
@@ -154,7 +154,7 @@ doze(RingReader *r)
 static bool
 send_blocks(RingReader *r)
 {
-	/* what can be done while the workers start */
+	/* if the shape is known, the job begins while the workers start */
 	if (gr_ring_shape_known(r->ring) && !begin_job(r))
 		return false;
 	for (;;)
@@ -178,7 +178,7 @@ send_blocks(RingReader *r)
 				;
 		else
 		{
-			/* waiting for the copies would be waiting twice: the next full block comes as soon */
+			/* waits for the next full block, not for copies to end: a full block would be sent later */
 			doze(r);
 			if (!free_blocks(r, false))
 				return false;
@@ -186,7 +186,7 @@ send_blocks(RingReader *r)
 	}
 }
 
-/* Does this failure end in RETREATED, not in an error? */
+/* True if r->error ends in GR_RING_RETREATED, not in an error of the statement. */
 static bool
 retreats(const RingReader *r)
 {
@@ -215,8 +215,8 @@ reader_main(void *arg)
  */
 
 /*
- * Joins the thread. One that waits for a device service, perhaps for others' memory, may wait for long: it is told to
- * stop where the statement is canceled, and that is its error then.
+ * Joins the thread. A thread that waits for a device service may wait for long, for example until other sessions free
+ * memory: it is told to stop if stops is true or the statement is canceled, and then fails as canceled.
  */
 static void
 await_thread(RingReader *r, bool stops)
@@ -253,7 +253,7 @@ join_thread(RingReader *r, ReaderEnd end)
 	gr_note_device_error(&r->error);
 }
 
-/* The ring's memory goes; no copy from it may be under way. */
+/* Unpins and frees the ring's memory. No copy from it may be under way. */
 static void
 drop_ring(RingReader *r)
 {
@@ -269,7 +269,7 @@ drop_ring(RingReader *r)
 	r->ring = NULL;
 }
 
-/* Lets go of the ring that is kept for the session. */
+/* Frees the ring that is kept for the session, if there is one. */
 static void
 forget_ring(void)
 {
@@ -280,11 +280,11 @@ forget_ring(void)
 	memset(&kept, 0, sizeof(kept));
 }
 
-/* Keeps the ring for the session's next statement, where its memory is pinned. */
+/* Keeps the ring for the session's next statement if its memory is pinned; else frees it. */
 static void
 keep_ring(RingReader *r)
 {
-	/* one that the query's own functions have left is as good */
+	/* a call within the query may have left a ring, which serves as well */
 	if (r->pinned_for == NULL || !r->opens_device || kept.ring != NULL)
 	{
 		drop_ring(r);
@@ -300,7 +300,7 @@ keep_ring(RingReader *r)
 	gr_before_session_close(forget_ring);
 }
 
-/* Whatever happened: no thread, no ring, nothing on the device. */
+/* Ends the thread and frees the ring and the job's rows on the device, at any stage of the reader. */
 static void
 end_reader(void *arg)
 {
@@ -311,16 +311,16 @@ end_reader(void *arg)
 	join_thread(r, READER_STOPS);
 	if (r->ring == NULL && r->segment == NULL)
 		return;
-	/* the session is needed to unpin, and the job holds it: what reads the ring's memory first */
+	/* the sink reads the ring's memory and ends first; the job, which holds the session that unpins, ends last */
 	gr_job_end_sink(r->job);
 	drop_ring(r);
 	gr_job_release(r->job);
 }
 
 /*
- * The query failed. The thread ends at once, and what was on the device goes; the ring stays until the statement's
- * memory goes: workers that haven't heard of it yet may still write there, and who leases that memory next must not see
- * that. The transaction's abort waits for them before it lets memory go.
+ * Ends the thread and frees the rows on the device after the query has failed. The ring stays until the statement's
+ * memory goes: workers that don't know of the failure may still write to it, and its memory must not be leased to
+ * another session meanwhile. The transaction's abort waits for the workers before it frees the statement's memory.
  */
 static void
 stop_reading(RingReader *r)
@@ -340,7 +340,7 @@ start_thread(RingReader *r)
 	return r->started;
 }
 
-/* Blocks that their producers didn't fill; there is nobody else left who could touch them. */
+/* Sends the blocks that their producers didn't fill up. All producers and the thread have ended. */
 static bool
 send_rest(RingReader *r)
 {
@@ -366,7 +366,7 @@ send_rest(RingReader *r)
 	return true;
 }
 
-/* What the rows turned out to be: the arrays' widths, and the names of all. False if there was no complete row. */
+/* Sets the arrays' widths and the names of all numbers by the rows read. False if there was no complete row. */
 static bool
 describe_rows(RingReader *r, GrIngest *ingest)
 {
@@ -380,7 +380,7 @@ describe_rows(RingReader *r, GrIngest *ingest)
 	return true;
 }
 
-/* Runs the aggregate; what it gives. Ends the thread. */
+/* Runs the aggregate, ends the thread, and returns the aggregate's result. */
 static NullableDatum
 run_query(RingReader *r, const GrPlan *plan, ParamListInfo params)
 {
@@ -401,7 +401,7 @@ run_query(RingReader *r, const GrPlan *plan, ParamListInfo params)
 	return *result;
 }
 
-/* A reader without a ring yet; the current memory context owns it. */
+/* Makes a reader without a ring. The current memory context owns the reader. */
 static RingReader *
 new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device, double nrows_expected)
 {
@@ -420,14 +420,14 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device,
 	return r;
 }
 
-/* Makes the ring in memory that a device service has, too. */
+/* Makes the ring in memory that is leased from the device service. */
 static bool
 lease_ring(RingReader *r, Size nbytes, int nproducers)
 {
 	if (!gr_lease_begin(&r->lease, r->service, gr_ring_nbytes(nbytes, nproducers)))
 		return false;
 	r->ring = gr_ring_create_in(r->lease.memory, nbytes, nproducers);
-	/* the segment is the lease's, and goes with it */
+	/* the lease owns the segment */
 	if (r->ring == NULL)
 		gr_lease_end(&r->lease);
 	else
@@ -435,7 +435,7 @@ lease_ring(RingReader *r, Size nbytes, int nproducers)
 	return r->ring != NULL;
 }
 
-/* Makes the ring, or takes the one that was kept; false if there is no shared memory for it. */
+/* Takes the ring that was kept, or makes one; false if there is no shared memory for it. */
 static bool
 take_ring(RingReader *r, int nplanned)
 {
@@ -479,7 +479,7 @@ make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 	return true;
 }
 
-/* A bytea that producers find the ring by */
+/* Returns the ticket as a bytea, the aggregate's argument. */
 static Datum
 ticket_datum(const GrRingTicket *ticket)
 {
@@ -490,14 +490,14 @@ ticket_datum(const GrRingTicket *ticket)
 	return PointerGetDatum(b);
 }
 
-/* Is there a device to read for? *place: as far as it can be told without opening it */
+/* True if a device is wanted and a ring helps. Sets *place as far as possible without opening the device. */
 static bool
 wants_ring(GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *opens_device)
 {
 	*opens_device = false;
 	if (max_parallel_workers_per_gather == 0 || options->device_only || ingest->columns->n < 2)
 		return false;
-	/* a function that a parallel query calls: making a ring takes a subtransaction, and the workers are busy */
+	/* within a parallel query no subtransaction, which makes a ring, is allowed, and the workers are busy */
 	if (IsInParallelMode())
 		return false;
 	if (gr_debug_ring && options->cpu_reason == NULL)
@@ -512,7 +512,7 @@ wants_ring(GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *
 	return true;
 }
 
-/* The rows are in the ring, or on their way: to the job with them. */
+/* Sends the rows that are left in the ring and completes the job, after the query has ended. */
 static GrRingOutcome
 finish_reading(RingReader *r, GrIngest *ingest, char *reason)
 {
@@ -525,7 +525,7 @@ finish_reading(RingReader *r, GrIngest *ingest, char *reason)
 		end_reader(r);
 		if (!retreating)
 			gr_job_fail(r->job, &r->error);
-		/* the CPU's own reason stands */
+		/* a job that was on the CPU keeps its reason */
 		(void) gr_retreat_to_cpu(&r->job->place, &r->error);
 		strlcpy(reason, r->job->place.reason, sizeof(r->job->place.reason));
 		return GR_RING_RETREATED;
@@ -575,10 +575,10 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 }
 
 /*
- * Rows that a service keeps
+ * Reading rows that a service keeps
  */
 
-/* A ring at the service that is to keep the rows, and a thread that sends them; NULL if that can't be had. */
+/* Makes a ring in the keeping service's memory and starts a thread that sends its blocks; NULL if it can't. */
 static RingReader *
 start_keeping(const GrJobOptions *options, int nplanned, GrRingTicket *ticket)
 {

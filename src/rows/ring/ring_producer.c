@@ -1,8 +1,8 @@
 /*
- * ring_producer.c: the aggregate that brings a query's rows into a ring.
+ * ring_producer.c: writes a query's rows into a ring.
  *
  * gpu_ingest_pass(ring, names, y, x1, ..) runs over the user's query, in the planner's parallel workers and in the
- * session's own process. Its state is the number of rows left out for a NULL; all else is in the ring. See ring.h.
+ * session's own process. Its state is the number of rows left out for a NULL; the rows go to the ring. See ring.h.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(gr_ingest_pass_accum);
 
 /* Arguments */
 #define ARG_RING 1
-#define ARG_NAMES 2				/* text[]: those of the query's columns */
+#define ARG_NAMES 2				/* text[]: names of the query's columns */
 #define FIRST_COLUMN 3
 
 struct GrProducer
@@ -34,17 +34,17 @@ struct GrProducer
 	GrRingTicket ticket;
 	uint32		epoch;			/* when the ring was found; see gr_ring_attach() */
 	GrColumns  *columns;
-	int			home;			/* its own blocks; see gr_ring_join() */
+	int			home;			/* first of the producer's home blocks; see gr_ring_join() */
 	int			block;			/* being filled; -1: none */
 	int64		nrows;			/* in it */
 	int64		capacity;
 	Size		row_nbytes;		/* 0 until the first complete row */
 	char	   *at;				/* where the next row begins */
-	bool		discards;		/* nobody wants rows any more */
+	bool		discards;		/* rows are no longer wanted */
 	bool		all_float8;		/* every column is a float8 */
 };
 
-/* ERROR unless the arguments are the columns that the ring was made for, of which it knows more than their types. */
+/* Replaces the arguments' columns by the ring's, which tell more. ERROR unless their types are the same. */
 static void
 check_columns(GrProducer *p)
 {
@@ -65,7 +65,7 @@ check_columns(GrProducer *p)
 				 errhint("Do not call this function: gpureg uses it in its own queries.")));
 }
 
-/* The ring that the argument is a ticket to; ERROR if it is none. */
+/* Attaches p to the ring whose ticket is among the arguments. ERROR if there is no such ring. */
 static void
 find_ring(FunctionCallInfo fcinfo, GrProducer *p)
 {
@@ -81,7 +81,7 @@ find_ring(FunctionCallInfo fcinfo, GrProducer *p)
 	p->epoch = gr_ring_epoch;
 }
 
-/* fcinfo: of a call with the ring, its columns' names and, by their types, its columns */
+/* Makes a producer for the ring of a call of the aggregate. Of the columns, only the arguments' types are used. */
 static GrProducer *
 new_producer(FunctionCallInfo fcinfo)
 {
@@ -99,7 +99,7 @@ new_producer(FunctionCallInfo fcinfo)
 	return p;
 }
 
-/* Other rings of this process came or went: is the producer's still there? ERROR if it isn't. */
+/* Checks that the producer's ring is still there, after rings of this process were started or stopped. ERROR if not. */
 static void
 find_again(FunctionCallInfo fcinfo, GrProducer *p)
 {
@@ -108,7 +108,7 @@ find_again(FunctionCallInfo fcinfo, GrProducer *p)
 	p->epoch = gr_ring_epoch;
 }
 
-/* At the first complete row: how many numbers the arrays have, from the ring or, for the ring, from this row. */
+/* Agrees with the ring's other producers on the widths of arrays, at this producer's first complete row. */
 static void
 agree_on_shape(FunctionCallInfo fcinfo, GrProducer *p, GrValues values)
 {
@@ -131,7 +131,7 @@ agree_on_shape(FunctionCallInfo fcinfo, GrProducer *p, GrValues values)
 		pg_atomic_fetch_add_u32(&ring->nworkers, 1);
 }
 
-/* A block to go on with; false if nobody wants rows any more. values: of a complete row */
+/* Takes the next block to fill; false if rows are no longer wanted. values: a complete row */
 static bool
 next_block(FunctionCallInfo fcinfo, GrProducer *p, GrValues values)
 {
@@ -147,7 +147,7 @@ next_block(FunctionCallInfo fcinfo, GrProducer *p, GrValues values)
 	return !p->discards;
 }
 
-/* The block is full: it goes off if all that is in it may be computed with. */
+/* Passes the full block on. ERROR if one of its rows isn't valid. */
 static void
 finish_block(FunctionCallInfo fcinfo, GrProducer *p)
 {
@@ -155,7 +155,7 @@ finish_block(FunctionCallInfo fcinfo, GrProducer *p)
 	GrError		err = {0};
 	int			block = p->block;
 
-	/* whatever comes of it, nothing more is written there */
+	/* even after an error, nothing more is written to the block */
 	p->block = -1;
 	if (!gr_rows_valid(gr_ring_rows(ring, block), p->nrows, ring->shape, ring->rules, &err))
 		gr_raise_row(&err, ring->shape, gr_read_names(fcinfo, p->columns, ARG_NAMES));
@@ -163,7 +163,7 @@ finish_block(FunctionCallInfo fcinfo, GrProducer *p)
 	gr_ring_publish(ring, block);
 }
 
-/* The arguments, float8 all of them and none NULL, as a row */
+/* Writes the arguments, which are all float8 and not NULL, as a row. */
 static inline GrRowFate
 copy_row(FunctionCallInfo fcinfo, const GrProducer *p)
 {
@@ -181,8 +181,8 @@ copy_row(FunctionCallInfo fcinfo, const GrProducer *p)
 }
 
 /*
- * gr_ingest_pass_accum(state bigint, ring bytea, names text[], VARIADIC "any"): the state is the number of rows left
- * out
+ * gr_ingest_pass_accum(state bigint, ring bytea, names text[], VARIADIC "any"): writes the columns to the ring as a
+ * row. The state is the number of rows left out.
  */
 Datum
 gr_ingest_pass_accum(PG_FUNCTION_ARGS)
@@ -222,10 +222,10 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 }
 
 /*
- * A scan, which fills blocks without calling the aggregate
+ * Producers of scans, which fill blocks without calling the aggregate
  */
 
-/* The producer of this process's scans for one statement, which may be several: of each of a table's partitions */
+/* The producer that all of this process's scans for one statement share, such as those of a table's partitions. */
 typedef struct Scanning
 {
 	GrProducer *producer;

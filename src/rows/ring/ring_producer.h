@@ -1,6 +1,7 @@
 /*
- * ring_producer.h: the aggregate that brings a query's rows into a ring, for a scan that does its work a block of rows
- * at a time: without calling it, but with the arguments that are the same for every row in a FunctionCallInfo.
+ * ring_producer.h: writes a query's rows into a ring. gr_ingest_pass_accum() is an aggregate's transition function. A
+ * scan that reads many rows at a time writes them by the functions of GrProducer instead; fcinfo then has those
+ * arguments of the aggregate that are constant: the ring and the names.
  */
 #ifndef GPUREG_RING_PRODUCER_H
 #define GPUREG_RING_PRODUCER_H
@@ -16,22 +17,22 @@ extern Datum gr_ingest_pass_accum(PG_FUNCTION_ARGS);
 typedef struct GrProducer GrProducer;
 
 /*
- * This process's producer for the ring whose ticket is among the arguments: the same for all scans of one statement,
- * whose memory owner is. ERROR unless there is such a ring, for columns of the arguments' types.
+ * Returns this process's producer for the ring whose ticket is among the arguments. All scans of one statement, whose
+ * memory is owner, share it. ERROR unless this process has such a ring, for columns of the arguments' types.
  */
 extern GrProducer *gr_producer_of_scan(FunctionCallInfo fcinfo, MemoryContext owner);
 
-/* The ring's columns and the shape of its rows, with the widths of arrays once there was room for a row */
+/* The ring's columns and the shape of its rows. Widths of arrays are known after gr_producer_room(). */
 extern const GrColumns *gr_producer_columns(const GrProducer *p);
 extern GrRowShape gr_producer_shape(const GrProducer *p);
 
 /*
- * Where the next rows go, and how many may; NULL if nobody wants rows any more. May wait. values: of a complete row,
- * which may be the first
+ * Returns where the next rows go and sets *capacity to how many fit there; NULL if rows are no longer wanted. May wait
+ * for a free block. values: a complete row, which tells the widths of arrays if it is the first one.
  */
 extern char *gr_producer_room(GrProducer *p, FunctionCallInfo fcinfo, GrValues values, int64 *capacity);
 
-/* So many rows are there. They are seen by whoever reads the ring from then on, when the query ends at the latest. */
+/* Counts nrows rows that the caller has written at gr_producer_room(), and passes the block on if it is full. */
 extern void gr_producer_take(GrProducer *p, FunctionCallInfo fcinfo, int64 nrows);
 
 #endif							/* GPUREG_RING_PRODUCER_H */
