@@ -282,7 +282,7 @@ limit_memory(FunctionCallInfo fcinfo, GrRanking *ranking)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("gpu_auc keeps at most %zu MB of a window frame's scores", limit >> 20),
-				 errhint("Round the ranking, or use a smaller frame.")));
+				 errhint("Round the scores, or use a smaller frame.")));
 }
 
 /*
