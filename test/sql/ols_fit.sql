@@ -170,3 +170,35 @@ SELECT gpu_ols_fit('SELECT y FROM loom', intercept => false);
 SELECT gpu_ols_fit('SELECT FROM loom');
 SELECT gpu_ols_fit($$SELECT y, '{}'::float8[] FROM loom$$);
 DROP TABLE loom;
+-- members of the extension are those of the moment, also within one statement
+DO $$
+DECLARE
+    query text := 'SELECT i AS y, i * i AS x FROM generate_series(1, 9) i';
+    fits int := 0;
+BEGIN
+    fits := fits + ((gpu_ols_fit(query)).n = 9)::int;
+    BEGIN
+        ALTER EXTENSION gpureg DROP TYPE gpu_ols_stats;
+        PERFORM gpu_ols_fit(query);
+        RAISE EXCEPTION 'the type was used';
+    EXCEPTION WHEN undefined_object THEN
+        RAISE NOTICE '%', SQLERRM;
+    END;
+    fits := fits + ((gpu_ols_fit(query)).n = 9)::int;
+    ALTER EXTENSION gpureg DROP TYPE gpu_ols_stats;
+    BEGIN
+        ALTER EXTENSION gpureg ADD TYPE gpu_ols_stats;
+        fits := fits + ((gpu_ols_fit(query)).n = 9)::int;
+        RAISE division_by_zero;
+    EXCEPTION WHEN division_by_zero THEN NULL;
+    END;
+    BEGIN
+        PERFORM gpu_ols_fit(query);
+        RAISE EXCEPTION 'the type was used';
+    EXCEPTION WHEN undefined_object THEN NULL;
+    END;
+    ALTER EXTENSION gpureg ADD TYPE gpu_ols_stats;
+    fits := fits + ((gpu_ols_fit(query)).n = 9)::int;
+    RAISE NOTICE '% fits', fits;
+END
+$$;

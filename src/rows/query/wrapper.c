@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
@@ -29,13 +30,82 @@
  * Functions and types of the extension
  */
 
+#define MEMBERS_MAX 16
+
+/*
+ * Objects that were found to belong to an extension, by the current command. ALTER EXTENSION sends other sessions no
+ * invalidation of what it adds or drops, so members are looked up anew by each statement, by each command of a function
+ * that follows a change, and in each subtransaction.
+ */
+static struct
+{
+	TimestampTz statement;		/* when the session's statement began */
+	CommandId	command;
+	SubTransactionId transaction;
+	int			n;
+	struct
+	{
+		Oid			class;
+		Oid			object;
+		Oid			extension;
+	}			found[MEMBERS_MAX];
+}			members;
+
+static void
+forget_members(XactEvent event, void *arg)
+{
+	(void) event;
+	(void) arg;
+	members.n = 0;
+}
+
+/* Forgets the members that an earlier command found. */
+static void
+begin_command(void)
+{
+	static bool registered = false;
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	CommandId	command = GetCurrentCommandId(false);
+	SubTransactionId transaction = GetCurrentSubTransactionId();
+
+	if (!registered)
+		RegisterXactCallback(forget_members, NULL);
+	registered = true;
+	if (members.statement == statement && members.command == command && members.transaction == transaction)
+		return;
+	members.statement = statement;
+	members.command = command;
+	members.transaction = transaction;
+	members.n = 0;
+}
+
+/* Returns the extension that an object belongs to, or InvalidOid. */
+static Oid
+extension_of(Oid class, Oid object)
+{
+	Oid			extension;
+
+	begin_command();
+	for (int k = 0; k < members.n; k++)
+		if (members.found[k].object == object && members.found[k].class == class)
+			return members.found[k].extension;
+	extension = getExtensionOfObject(class, object);
+	if (OidIsValid(extension) && members.n < MEMBERS_MAX)
+	{
+		members.found[members.n].class = class;
+		members.found[members.n].object = object;
+		members.found[members.n++].extension = extension;
+	}
+	return extension;
+}
+
 /* True if object is valid and belongs to the extension that sibling, a function, belongs to. */
 static bool
 is_member(Oid sibling, Oid class, Oid object)
 {
-	Oid			extension = getExtensionOfObject(ProcedureRelationId, sibling);
+	Oid			extension = extension_of(ProcedureRelationId, sibling);
 
-	return OidIsValid(object) && OidIsValid(extension) && getExtensionOfObject(class, object) == extension;
+	return OidIsValid(object) && OidIsValid(extension) && extension_of(class, object) == extension;
 }
 
 /* Raises an ERROR unless object belongs to sibling's extension. */
