@@ -1,5 +1,5 @@
 /*
- * columns.c: what columns of a query or arguments of an aggregate are, and their values as numbers.
+ * columns.c: describes columns of a query or arguments of an aggregate, and converts their values to numbers.
  */
 #include "postgres.h"
 
@@ -13,16 +13,16 @@
 #include "rows/columns/numeric.h"
 #include "run/args.h"
 
-#define PACKED 500				/* numbers in an array, at most */
+#define PACKED 500				/* limit of the numbers packed in an array */
 
-/* A column with a role can't be an array. */
+/* Describes a column by its type; false if the type can't be used. allow_array is false for a column with a role. */
 static bool
 describe_column(GrColumn *column, Oid type, bool allow_array)
 {
 	return gr_describe_value(column, type) && (allow_array || !OidIsValid(column->element));
 }
 
-/* A bigint of 2^53 or more is no key, however it is rounded. */
+/* Allows the keys' bigints to be rounded: a bigint of 2^53 or more is no key, rounded or not. */
 static void
 let_keys_round(GrColumns *columns)
 {
@@ -32,7 +32,7 @@ let_keys_round(GrColumns *columns)
 		columns->column[k].rounds = true;
 }
 
-/* What follows from the columns' types and widths */
+/* Sets plain and nfeatures by the columns' types and widths. */
 static void
 sum_up(GrColumns *columns)
 {
@@ -48,7 +48,7 @@ sum_up(GrColumns *columns)
 			return;
 		nfeatures += columns->column[k].width;
 	}
-	/* more are refused where the rows are looked at */
+	/* more than GR_MAX_FEATURES are an error once rows are read */
 	columns->nfeatures = (int) Min(nfeatures, GR_MAX_FEATURES + 1);
 }
 
@@ -94,7 +94,7 @@ gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *fou
 								  roles->clusters[k]);
 }
 
-/* Is column k one that the response can't be taken for? */
+/* True if column k has another role than the response, or is a cluster column. */
 static bool
 has_other_role(int k, const int *found, const int *clusters, int nclusters)
 {
@@ -129,7 +129,7 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 	if (roles->made_second_key != NULL)
 		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_second_key);
 	gr_find_clusters(n, names, roles, clusters);
-	/* the response is the first of the others */
+	/* the response is the first column without another role */
 	found[0] = 0;
 	while (has_other_role(found[0], found, clusters, roles->nclusters))
 		found[0]++;
@@ -145,7 +145,7 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 	return nroles;
 }
 
-/* Describes the query's column number from as number k. role: "Weights" or the like; NULL: it is a feature */
+/* Describes the query's column number from as columns->column[k]. role: "Weights" or the like; NULL: a feature */
 static void
 take_column(GrColumns *columns, int k, TupleDesc tupdesc, const char *const *names, int from, const char *role)
 {
@@ -321,7 +321,7 @@ gr_measure_row(GrColumns *columns, GrValues values)
 			column->width = gr_array_width(gr_value(values, column->at));
 	}
 	sum_up(columns);
-	/* with the response alone it is the intercept's model */
+	/* the response alone is a model of the intercept, without features */
 	if (columns->n > gr_nroles(columns))
 		gr_check_nfeatures(columns->nfeatures);
 }
@@ -364,7 +364,7 @@ gr_guess_nfeatures(const GrColumns *columns, int width)
  * Names
  */
 
-/* How many of the query's columns the first n of these are */
+/* Returns how many of the query's columns the first n columns stand for. */
 static int
 query_columns(const GrColumns *columns, int n)
 {
@@ -375,7 +375,7 @@ query_columns(const GrColumns *columns, int n)
 	return count;
 }
 
-/* given: the names of the query's columns */
+/* Names a row's numbers as gr_name_numbers() does. given: the names of the query's columns */
 static const char **
 name_numbers(const GrColumns *columns, const char *const *given)
 {
@@ -442,7 +442,7 @@ gr_widths_datum(const GrColumns *packed)
 	return result;
 }
 
-/* The texts of an array argument of one dimension, of which there are *n; NULL if it is none, or one of them is */
+/* Returns the *n texts of an argument that is a text[] of one dimension; NULL if it is not, or has a NULL. */
 static const char **
 text_argument(FunctionCallInfo fcinfo, int argno, int *n)
 {
@@ -480,7 +480,7 @@ gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno)
 	return n == query_columns(columns, columns->n) ? name_numbers(columns, told) : NULL;
 }
 
-/* An array is called as its column or, without the subscript, as its first number. */
+/* An array's name is its column's; if the argument names numbers, that of the first without its subscript. */
 void
 gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
 {
@@ -535,7 +535,7 @@ gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
 void
 gr_raise_bigint(int64 value, const char *name)
 {
-	/* some constant near the value that float8 has */
+	/* the message proposes to subtract a round constant near the value */
 	int64		near = value / 1000000000000 * 1000000000000;
 
 	if (name == NULL)
@@ -580,7 +580,7 @@ column_name(const GrColumn *column)
 	return column->name == NULL ? "x" : column->name;
 }
 
-/* An array of the column's width; NULL if one of its elements is. */
+/* Returns value as an array, whose length must be the column's width; NULL if an element is NULL. */
 static ArrayType *
 open_array(const GrColumn *column, Datum value)
 {

@@ -1,14 +1,14 @@
 /*
- * columns.h: the columns that rows are made of: those of a query, or the arguments of an aggregate over it. What types
- * they have, how many numbers each gives, what those are called, and the numbers themselves.
+ * columns.h: the columns of a query, or the arguments of an aggregate over a query: their types, how many numbers each
+ * column has, the names of these numbers, and the conversion of values to rows of numbers.
  *
- * Columns have roles. Those of the response, the weight and the offset, as far as there are any, come first here,
- * wherever they stand in the query, and the features are all others in their order. An array counts as many features as
- * its arrays have elements, which the first complete row tells. A row in which one is NULL, or an array's element, is
- * left out and counted. NaN and infinity are errors that name the column; they are looked for in whole blocks, just
- * before a block goes to the backend.
+ * Columns have roles. GrColumns has the response, the weight, the offset and the keys first, as far as they exist and
+ * wherever they stand in the query; then the features in the query's order. A column of arrays is one feature per
+ * element; the first complete row tells the arrays' width. A row with a NULL, also as an array's element, is left out
+ * and counted. NaN and infinity are errors that name the column; whole blocks are checked for them, just before a block
+ * goes to the backend.
  *
- * Where a query has more columns than a function can have arguments, the numbers among them come as arrays: packed.
+ * Where a query has more columns than a function can have arguments, its numbers are packed: passed as arrays.
  */
 #ifndef GPUREG_COLUMNS_H
 #define GPUREG_COLUMNS_H
@@ -24,32 +24,32 @@
 #include "compute/dist/family.h"
 #include "compute/linear/vcov.h"
 
-/* A column that comes by its SQL type: a number, a boolean, or an array of them; domains are looked through. */
+/* A column by its SQL type: a number, a boolean, or an array of them. A domain stands for its base type. */
 typedef struct GrColumn
 {
-	const char *name;			/* for messages; NULL: x */
+	const char *name;			/* name in messages; NULL: x */
 	Oid			type;
-	Oid			element;		/* of an array's elements, or InvalidOid */
-	int32		width;			/* numbers it gives; -1: an array none of which was seen yet */
-	const char *const *elements;	/* what an array's are called; NULL: name[i] */
-	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
-	int32		at;				/* which of a row's values it is */
-	bool		rounds;			/* a bigint may be rounded: a key, or under a cast to float8 that isn't carried out */
+	Oid			element;		/* type of an array's elements; InvalidOid: type is no array */
+	int32		width;			/* numbers per row; -1: an array whose width isn't known yet */
+	const char *const *elements;	/* names of an array's elements; NULL: name[i] */
+	int32		npacked;		/* number of the query's columns packed in this one; 0: not packed */
+	int32		at;				/* index of the column's value in GrValues */
+	bool		rounds;			/* a bigint may be rounded: it is a key, or the query casts it to float8 */
 } GrColumn;
 
 typedef struct GrColumns
 {
 	int			n;
 	int			nfeatures;		/* -1 while an array's width isn't known */
-	bool		weight;			/* there is one, behind the response */
-	bool		offset;			/* there is one, behind those */
-	bool		key;			/* there is one, behind those: what gpu_boot_key() or gpu_cluster_key() gives */
-	bool		second_key;		/* there is another behind it: the key of a second way of clustering */
-	bool		plain;			/* the features' columns are all float8, none an array */
+	bool		weight;			/* the weight follows the response */
+	bool		offset;			/* the offset follows these */
+	bool		key;			/* a key of gpu_boot_key() or gpu_cluster_key() follows these */
+	bool		second_key;		/* the key of the second cluster column follows key */
+	bool		plain;			/* all features are float8, none is an array */
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } GrColumns;
 
-/* The columns that are no features: the first ones */
+/* Number of columns with roles, which come before the features. */
 static inline int
 gr_nroles(const GrColumns *columns)
 {
@@ -57,7 +57,7 @@ gr_nroles(const GrColumns *columns)
 		(columns->second_key ? 1 : 0);
 }
 
-/* The rows that they make, where nfeatures is known; not single */
+/* Shape of the columns' rows, not single. nfeatures must be known. */
 static inline GrRowShape
 gr_columns_shape(const GrColumns *columns)
 {
@@ -68,8 +68,8 @@ gr_columns_shape(const GrColumns *columns)
 }
 
 /*
- * What columns of a query are to be besides the response and features: their names, or NULL; and how features are made
- * of the others
+ * Roles of a query's columns besides the response and the features, and how features are made of columns. Names of
+ * columns are NULL where no column has the role.
  */
 typedef struct GrRoles
 {
@@ -77,28 +77,28 @@ typedef struct GrRoles
 	GrWeighting weighting;
 	bool		unit_weights;	/* each row gets a weight of 1; then no column has the role */
 	const char *offsets;
-	/* of a bootstrap: the column that tells its draws, which is a cluster column, too; and the one made of it */
+	/* names of a column whose values a bootstrap draws, also a cluster column, and of the key column made of it */
 	const char *key;
-	const char *key_role;		/* the argument that names it */
+	const char *key_role;		/* the SQL argument that names key */
 	const char *made_key;
-	const char *made_second_key;	/* with made_key, of the second cluster column */
-	bool		key_is_fold;	/* its values are folds of a cross-validation */
-	int			nfolds;			/* > 0: the key's fold is what is made, of so many, drawn from the seed */
+	const char *made_second_key;	/* key column made of the second cluster column; only with made_key */
+	bool		key_is_fold;	/* the key's values are folds of a cross-validation */
+	int			nfolds;			/* > 0: made_key is one of nfolds folds, drawn from key and fold_seed */
 	uint64		fold_seed;
-	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
+	int			nclusters;		/* number of cluster columns, whose values are no part of rows */
 	const char *clusters[GR_CLUSTERS_MAX];
-	bool		cluster_keys;	/* rows bring the keys of their clusters along, where the columns' types have any */
-	const char *cluster_role;	/* the argument that names them; NULL: clusters */
-	const char *formula;		/* NULL: there is none; see frame.h */
-	bool		intercept;		/* ... where the formula doesn't say */
-	bool		centered;		/* powers about centers are as good as powers; see design_moves.h */
-	bool		pairs;			/* ... and wanted in two columns each; see gr_gram_fold() */
+	bool		cluster_keys;	/* rows have the keys of their clusters, if the columns' types have keys */
+	const char *cluster_role;	/* the SQL argument that names clusters; NULL: clusters */
+	const char *formula;		/* formula for the features, or NULL; see frame.h */
+	bool		intercept;		/* the model has an intercept, unless the formula says otherwise */
+	bool		centered;		/* powers may be about centers; see design_moves.h */
+	bool		pairs;			/* each such power is wanted in two columns; see gr_gram_fold() */
 } GrRoles;
 
 #define GR_ROLES_MAX 5			/* the response, weights, offsets and two keys */
 
 /*
- * Values of a row: a tuple slot's Datums, or a function's arguments, whose Datums lie further apart.
+ * Values of a row: the Datums of a tuple slot or of a function's arguments, stride bytes apart from first on.
  */
 typedef struct GrValues
 {
@@ -116,7 +116,7 @@ gr_value(GrValues values, int k)
 	return *(const Datum *) (values.first + k * values.stride);
 }
 
-/* Is it one of the types of numbers, or boolean? */
+/* True if type is a type of numbers or boolean. */
 static inline bool
 gr_is_number_type(Oid type)
 {
@@ -124,7 +124,7 @@ gr_is_number_type(Oid type)
 		type == NUMERICOID || type == BOOLOID;
 }
 
-/* What a value of the type is; false if it is neither a number nor an array of them. An array's width is -1. */
+/* Describes a type in *column; an array's width is -1. False if type is no number, boolean, or array of these. */
 static inline bool
 gr_describe_value(GrColumn *column, Oid type)
 {
@@ -139,7 +139,7 @@ gr_describe_value(GrColumn *column, Oid type)
 	return gr_is_number_type(column->element);
 }
 
-/* What rows have besides features and the response, as a number: 1 for weights, 2 for offsets, 4 for frequencies */
+/* Bit mask of roles in rows of this shape: 1 = weights, 2 = offsets, 4 = weights are frequencies. */
 static inline int
 gr_roles_mask(GrRowShape shape, GrRowRules rules)
 {
@@ -148,92 +148,92 @@ gr_roles_mask(GrRowShape shape, GrRowRules rules)
 }
 
 /*
- * Where the column of that name stands in a query of n columns. role: the argument that names it; NULL: a model does.
- * ERROR if there is none, or several
+ * Returns the index of the column called name in a query of n columns. role: the SQL argument that names the column;
+ * NULL: a model names it. ERROR if no column or several columns have that name.
  */
 extern int	gr_find_column(int n, const char *const *names, const char *role, const char *name);
 
 /*
- * Where the response's column, the first that has no other role, and those of the roles stand in a query of n columns;
- * returns how many there are. ERROR as below
+ * Finds the indices of the response's column, which is the first one without another role, and of the columns with
+ * roles in a query of n columns. found has room for GR_ROLES_MAX. Returns their number. ERROR as gr_query_columns().
  */
 extern int	gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found);
 
-/* Where the cluster columns stand, likewise. They may have another role as well. */
+/* Finds the indices of the roles->nclusters cluster columns, which may have another role as well. */
 extern void gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *found);
 
 /*
- * A query's columns, of these names, in the current memory context. ERROR unless there is a response and a column for
- * each role, and all are of types that can be used. Cluster columns are not looked for: they are no part of rows.
+ * Describes a query's columns of these names, in the current memory context. ERROR unless there is a response and a
+ * column for each role, and all types can be used. Cluster columns are left out: they are no part of rows.
  */
 extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *roles);
 
 /*
- * The arguments from first_argno on, in the memory of the call's FmgrInfo; without names. shape: which roles there are.
- * ERROR likewise.
+ * Describes a call's arguments from first_argno on, without names, in the memory of the call's FmgrInfo. shape tells
+ * which roles the arguments have. ERROR if a type can't be used.
  */
 extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape);
 
 extern GrColumns *gr_copy_columns(const GrColumns *columns);
 
-/* A copy without the keys' columns, if there are any: what passes are told that have no use for it */
+/* Returns a copy without the keys' columns, for passes that need no keys. */
 extern GrColumns *gr_columns_without_key(const GrColumns *columns);
 
 /*
- * The columns as at most so many arguments of an aggregate: as they are or, where there are too many, packed. single:
- * as float4
+ * Returns the columns as at most max arguments of an aggregate; packs the numbers if there are more columns. single:
+ * packed numbers are float4.
  */
 extern GrColumns *gr_pack_columns(const GrColumns *columns, int max, bool single);
 
-/* Do all values of all features fit float4 as they are? Are all of them of type real? */
+/* True if float4 holds every value of every feature's type exactly; true if all features are of type real. */
 extern bool gr_columns_are_single(const GrColumns *columns);
 extern bool gr_columns_are_real(const GrColumns *columns);
 
-/* How many numbers an array has */
+/* Returns the number of an array's elements. */
 extern int	gr_array_width(Datum value);
 
-/* Sets the widths of all arrays, by a complete row; then nfeatures. ERROR if these are too many. */
+/* Sets the widths of all arrays by a complete row, and nfeatures. ERROR if there are too many features. */
 extern void gr_measure_row(GrColumns *columns, GrValues values);
 
-/* Sets them, of all features, by what is known: each 0 or more, which may be too many in all. */
+/* Sets the widths of all features, each 0 or more, and nfeatures, which is not checked against its limit. */
 extern void gr_set_widths(GrColumns *columns, const int32 *widths);
 
-/* The widths of packed columns, by those of the query's. */
+/* Sets the widths of a query's columns by those of the same columns packed. */
 extern void gr_take_widths(GrColumns *columns, const GrColumns *packed);
 
-/* How many features there will be, if an array whose width isn't known is of that many; at most GR_MAX_FEATURES */
+/* Returns the number of features if arrays of unknown width have this width; at most GR_MAX_FEATURES. */
 extern int	gr_guess_nfeatures(const GrColumns *columns, int width);
 
 /*
- * What the numbers of a row are called, where nfeatures is known, as row.h has them: the features, the response and so
- * on. Those of an array are name[i]. In the current memory context
+ * Returns the names of a row's numbers in row.h's order, features first, in the current memory context. An array's
+ * elements are called name[i]. nfeatures must be known.
  */
 extern const char **gr_name_numbers(const GrColumns *columns);
 
 /*
- * What an aggregate over a query is told of its columns, which are packed. Names, a text[]: the roles' first, then
- * those of the features or, where the width of an array isn't known, of the columns. Widths, an int[]: those of the
- * features; NULL where one isn't known.
+ * Arguments that tell an aggregate about its columns. The names are a text[]: the roles' names, then those of the
+ * features or, if an array's width isn't known, those of the columns. The widths of features are an int[], or NULL if
+ * one isn't known.
  */
 extern Datum gr_names_datum(const GrColumns *columns);
 extern NullableDatum gr_widths_datum(const GrColumns *packed);
 
 /*
- * The other side: sets widths by an argument; false, and nothing is set, if it isn't an array of widths for these
- * columns.
+ * Sets the columns' widths by argument argno, made by gr_widths_datum(). Returns false and sets nothing if the argument
+ * has no widths for these columns.
  */
 extern bool gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
 
-/* Names the arrays and bigints, for messages, by an argument that has names. */
+/* Names the arrays and bigints, for messages, by argument argno, made by gr_names_datum(). */
 extern void gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
 
 /*
- * The names of a row's numbers, features first, by such an argument; NULL if it has none for them. In the current
- * memory context
+ * Returns the names of a row's numbers, features first, by argument argno, made by gr_names_datum(), in the current
+ * memory context. NULL if the argument doesn't have a name for each number.
  */
 extern const char **gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno);
 
-/* Is none of the arguments NULL? */
+/* True if no column's argument is NULL. */
 static inline bool
 gr_arguments_complete(FunctionCallInfo fcinfo, const GrColumns *columns, int first_argno)
 {
@@ -243,16 +243,16 @@ gr_arguments_complete(FunctionCallInfo fcinfo, const GrColumns *columns, int fir
 	return true;
 }
 
-/* ERROR that names the column (NULL: x): float8 doesn't have the value. */
+/* Raises the ERROR that float8 cannot hold value exactly. name: the column's, NULL: x */
 extern void gr_raise_bigint(int64 value, const char *name);
 
-/* A bigint as float8; ERROR if that rounds it. Near a large shift, such as the time since 1970, all digits count. */
+/* Returns a bigint as float8. ERROR if that rounds it: all digits of, for example, times since 1970 count. */
 static inline double
 gr_bigint_number(int64 value, const char *name)
 {
 	double		number = (double) value;
 
-	/* beyond 2^53 in size; 2^63 is no bigint */
+	/* only values beyond 2^53 in size can be rounded; 2^63 is no bigint */
 	if (unlikely((uint64) value + (UINT64CONST(1) << 53) > (UINT64CONST(1) << 54)) &&
 		(number >= 0x1p63 || (int64) number != value))
 		gr_raise_bigint(value, name);
@@ -260,9 +260,9 @@ gr_bigint_number(int64 value, const char *name)
 }
 
 /*
- * A value that isn't NULL as column->width numbers at *into; false if it is an array with a NULL among its elements.
- * ERROR if an array's length isn't column->width, or for a bigint that float8 would round. May allocate in the current
- * context.
+ * Converts a value that isn't NULL to column->width numbers at *into. Returns false if value is an array with a NULL
+ * element. ERROR if an array's length isn't column->width, or for a bigint that float8 would round. May allocate in the
+ * current memory context.
  */
 extern bool gr_convert_other(const GrColumn *column, Datum value, double *into);
 
@@ -275,15 +275,15 @@ gr_convert_value(const GrColumn *column, Datum value, double *into)
 	return true;
 }
 
-/* What becomes of a row */
+/* Outcomes of converting a row. */
 typedef enum GrRowFate
 {
 	GR_ROW_TAKES_PART,
-	GR_ROW_SKIPPED,				/* for a NULL */
-	GR_ROW_WEIGHTLESS			/* as if it weren't there */
+	GR_ROW_SKIPPED,				/* left out for a NULL, and counted */
+	GR_ROW_WEIGHTLESS			/* left out for a weight of 0, and not counted */
 } GrRowFate;
 
-/* Values, none of them NULL, as a row */
+/* Converts values, none of which is NULL, to a row of float8. */
 static inline GrRowFate
 gr_convert_row(const GrColumns *columns, GrValues values, double *row)
 {
@@ -305,7 +305,7 @@ gr_convert_row(const GrColumns *columns, GrValues values, double *row)
 	return columns->weight && at[1] == 0.0 ? GR_ROW_WEIGHTLESS : GR_ROW_TAKES_PART;
 }
 
-/* The same as a single row; all values of the features must fit float4. */
+/* Converts values as gr_convert_row() does, to a row of float4. The features' types must fit float4. */
 extern GrRowFate gr_convert_row_single(const GrColumns *columns, GrValues values, float *row);
 
 #endif							/* GPUREG_COLUMNS_H */

@@ -1,6 +1,6 @@
 /*
- * design_values.c: a design's columns and the values that they are given; gpu_design_row(design, columns ...), which is
- * put around each row of a query whose features are made by a design.
+ * design_values.c: reads values of a design's columns; and gpu_design_row(design, columns ...), which a query whose
+ * features are made by a design calls for each row.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ gr_describe_design_value(const GrDesign *design, int k, Oid type, GrColumn *colu
 	bool		is_number = gr_describe_value(column, type) && !OidIsValid(column->element);
 
 	column->name = NULL;
-	/* a literal without a type is a level, whatever it says */
+	/* a literal without a type is a level, even if it looks like a number */
 	if (design->columns[k].is_number)
 		return is_number;
 	return column->type == UNKNOWNOID || gr_is_level_type(column->type);
@@ -90,19 +90,19 @@ gr_take_design_value(const GrDesign *design, int k, const GrColumn *column, Datu
 #define ARG_PAIRS 1
 #define FIRST_COLUMN 2
 
-/* What an argument is: a value of a column of the design, or an array of those of several that are numbers */
+/* An argument: the value of one column of the design, or an array of values of several columns of numbers. */
 typedef struct RowArgument
 {
 	GrColumn	column;
-	int			first;			/* of the columns, among those of its kind, as in order[] */
+	int			first;			/* index in order[] of the argument's column; unused for an array */
 } RowArgument;
 
 typedef struct RowCall
 {
-	MemoryContext context;		/* all of this lies there */
+	MemoryContext context;		/* owns the call's description */
 	GrDesign   *design;
 	double	   *values;
-	int		   *order;			/* the columns of the design that are numbers alone, and then the others */
+	int		   *order;			/* indices of the design's columns: those that are no factors, then the factors */
 	int			nnumbers;
 	int			narrays;
 	int			nargs;
@@ -136,7 +136,7 @@ order_columns(RowCall *call)
 			call->order[n++] = k;
 }
 
-/* The arguments by their types; arrays are looked at in each row. */
+/* Describes the arguments by their types. Arrays are checked in each row. */
 static void
 describe_arguments(FunctionCallInfo fcinfo, RowCall *call)
 {
@@ -152,7 +152,7 @@ describe_arguments(FunctionCallInfo fcinfo, RowCall *call)
 		(void) gr_describe_value(&arg->column, type);
 		if (arg->column.element == FLOAT8OID)
 			narrays++;
-		/* arrays stand before whatever isn't one, and then take all numbers */
+		/* arrays come before other arguments; if there are arrays, they have all numbers */
 		else if (narrays > 0)
 			arg->first = call->nnumbers + k - narrays;
 		else
@@ -169,7 +169,7 @@ describe_arguments(FunctionCallInfo fcinfo, RowCall *call)
 			raise_call();
 }
 
-/* Is the design a constant? A parameter may be another one in the next call. */
+/* True if the design is a constant. A parameter may have another value in the next call. */
 static bool
 design_is_constant(FunctionCallInfo fcinfo)
 {
@@ -179,7 +179,7 @@ design_is_constant(FunctionCallInfo fcinfo)
 		IsA(list_nth(((const FuncExpr *) call)->args, ARG_DESIGN), Const);
 }
 
-/* Described at the first call, and kept for the others where the design is the same in all of them */
+/* Describes a call. The description is kept for the next calls if the design is a constant. */
 static RowCall *
 describe_call(FunctionCallInfo fcinfo)
 {
@@ -203,7 +203,7 @@ describe_call(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* An array's numbers; from: how many numbers those before had. Returns how many there are then; -1: one is NULL. */
+/* Stores an array's elements as numbers from, from + 1, ... Returns the next number, or -1 if an element is NULL. */
 static int
 take_array(const RowCall *call, Datum value, int from)
 {
@@ -220,7 +220,7 @@ take_array(const RowCall *call, Datum value, int from)
 	return from + n;
 }
 
-/* gpu_design_row(design text, pairs boolean, VARIADIC "any"): a row's features; no argument is NULL */
+/* gpu_design_row(design text, pairs boolean, VARIADIC "any"): returns a row's features. No argument is NULL. */
 Datum
 gr_design_row(PG_FUNCTION_ARGS)
 {

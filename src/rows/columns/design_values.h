@@ -1,5 +1,5 @@
 /*
- * design_values.h: a design, and the values that it makes features of.
+ * design_values.h: opens a design from its text and reads the values that it makes features of.
  */
 #ifndef GPUREG_DESIGN_VALUES_H
 #define GPUREG_DESIGN_VALUES_H
@@ -10,7 +10,7 @@
 #include "rows/columns/columns.h"
 #include "rows/columns/levels.h"
 
-/* Returns the design that a text is, in the context's memory, with a copy of the text; NULL if it is none. */
+/* Parses a design's text. The design and a copy of the text are in context's memory. NULL if it is no design. */
 static inline GrDesign *
 gr_open_design(MemoryContext context, const char *text, Size nbytes)
 {
@@ -32,12 +32,12 @@ extern const char *gr_design_feature_name(const GrDesign *design, int k);
 /* Room for the values of a design's columns, as gr_design_expand() wants them */
 #define GR_DESIGN_NVALUES(design) (2 * (design)->ncolumns)
 
-/* What type values of column k of the design have; false if they can't be its. No arrays */
+/* Describes type in *column. False if values of this type, such as arrays, can't be values of the design's column k. */
 extern bool gr_describe_design_value(const GrDesign *design, int k, Oid type, GrColumn *column);
 
 /*
- * Takes a value, not NULL, of column k. fitting: it is of the query that the design was made for, which then has other
- * rows than before if it has another level. ERROR if the level isn't one of the column's.
+ * Stores a value, not NULL, of column k in values. fitting: the value is from the query that the design was made for;
+ * an unknown level then means that its rows have changed. ERROR if the column doesn't have the value's level.
  */
 extern void gr_take_design_value(const GrDesign *design, int k, const GrColumn *column, Datum value, bool fitting,
 								 double *values);

@@ -1,9 +1,9 @@
 /*
- * features.c: a row's features as an array: gpu_features_pass(names, is_binary, roles, columns ...), around which the
- * typed passes over a remote query are; see gr_plan_typed_pass(). Its weight and its offset follow them.
+ * features.c: gpu_features_pass(names, is_binary, roles, columns ...), which returns a row's features as an array, with
+ * the weight and the offset behind them. Typed passes over a remote query are called with it; see gr_plan_typed_pass().
  *
- * It knows the columns' types from its own call, and their names, so that what is wrong with a value is said here, in
- * the words of a local fit: the aggregates that take the array know neither.
+ * The function knows the columns' types and names, so it reports invalid values, in the words of a local fit. The
+ * aggregates that take the array know neither types nor names.
  */
 #include "postgres.h"
 
@@ -21,9 +21,9 @@ PG_FUNCTION_INFO_V1(gr_features_pass);
 #define ARG_NAMES 0
 #define ARG_BINARY 1
 #define ARG_ROLES 2
-#define FIRST_COLUMN 3			/* the response; the other roles and the features follow */
+#define FIRST_COLUMN 3			/* the response's argument; the other roles and the features follow */
 
-/* Described at the first complete row, whose arrays' widths are to be those of all rows, and kept for the others */
+/* Describes the columns at the first complete row, which sets the widths of arrays for all rows. */
 static GrColumns *
 describe_columns(FunctionCallInfo fcinfo)
 {
@@ -43,8 +43,8 @@ describe_columns(FunctionCallInfo fcinfo)
 }
 
 /*
- * gpu_features_pass(names text[], is_binary boolean, roles int, VARIADIC "any"): NULL if a column is, or an array's
- * element
+ * gpu_features_pass(names text[], is_binary boolean, roles int, VARIADIC "any"): returns NULL if a column or an array's
+ * element is NULL.
  */
 Datum
 gr_features_pass(PG_FUNCTION_ARGS)
@@ -68,7 +68,7 @@ gr_features_pass(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	p = columns->nfeatures;
 	n = p + gr_nroles(columns) - 1;
-	/* with room for the response, which is looked at, too */
+	/* there is room for the response, too, which is checked and not returned */
 	array = palloc(ARR_OVERHEAD_NONULLS(1) + (n + 1) * sizeof(double));
 	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + n * sizeof(double));
 	array->ndim = 1;

@@ -1,5 +1,5 @@
 /*
- * formula_error.c: what is wrong with a formula, in the server's words.
+ * formula_error.c: reports errors in a formula as errors of PostgreSQL.
  */
 #include "postgres.h"
 
@@ -11,7 +11,7 @@
 
 #define SHOWN_NBYTES 60
 
-/* What stands there, cut off where it is long */
+/* Returns the part of the formula that the error is about, cut off if it is long. */
 static const char *
 excerpt(const GrFormulaError *err, const char *text)
 {
@@ -21,7 +21,7 @@ excerpt(const GrFormulaError *err, const char *text)
 	return psprintf("%.*s%s", shown, text + err->at, shown < n ? "..." : "");
 }
 
-/* A character whose first byte alone is known to the compute layer */
+/* Returns the whole character at the error. The compute layer knows only its first byte. */
 static const char *
 character(const GrFormulaError *err, const char *text)
 {
@@ -30,7 +30,7 @@ character(const GrFormulaError *err, const char *text)
 	return pnstrdup(text + err->at, n);
 }
 
-/* Its column has a type that is of no use. */
+/* Reports that a column's type can't be used in the formula. */
 static int
 describe_type(const GrFormulaError *err, TupleDesc columns, const char *const *names)
 {

@@ -1,5 +1,5 @@
 /*
- * formula_error.h: what is wrong with a formula, in the server's words.
+ * formula_error.h: reports errors in a formula as errors of PostgreSQL.
  */
 #ifndef GPUREG_FORMULA_ERROR_H
 #define GPUREG_FORMULA_ERROR_H
@@ -10,7 +10,7 @@
 
 #include "compute/design/formula.h"
 
-/* Raises it, with where it is in the formula's text; NULL text: there is no formula, and the columns are wrong. */
+/* Raises err, with its place in the formula's text. text is NULL without a formula: then a column's type is wrong. */
 extern void gr_raise_formula(const GrFormulaError *err, const char *text, TupleDesc columns, const char *const *names)
 			__attribute__((noreturn));
 

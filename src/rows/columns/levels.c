@@ -1,8 +1,8 @@
 /*
  * levels.c: the levels of factors, and the aggregate that finds them: gpu_levels_pass(names, columns ...).
  *
- * It runs over the user's query before the fit, in parallel workers where the planner likes. Its state is the process's
- * own memory, and nothing that SQL could make up: a table of levels a column, of no more than there can be terms.
+ * The aggregate runs over the user's query before the fit, in parallel workers if the planner uses them. Its state is
+ * in the process's own memory, where SQL can't forge it: a table of levels per column, limited by GR_MAX_FEATURES.
  */
 #include "postgres.h"
 
@@ -61,7 +61,7 @@ level_of_number(Oid type, Datum value)
 		case INT8OID:
 			pg_lltoa(DatumGetInt64(value), text);
 			break;
-			/* 0 is added for -0 */
+			/* adding 0 turns -0 into 0 */
 		case FLOAT4OID:
 			float_to_shortest_decimal_buf(DatumGetFloat4(value) + 0.0f, text);
 			break;
@@ -169,7 +169,7 @@ typedef struct LevelsState
 {
 	MemoryContext context;
 	int			n;
-	int			nlevels;		/* of all columns */
+	int			nlevels;		/* total of all columns */
 	LevelsColumn column[FLEXIBLE_ARRAY_MEMBER];
 } LevelsState;
 
@@ -183,7 +183,7 @@ new_state(MemoryContext context, int n)
 	return state;
 }
 
-/* Names the columns by the argument that has their names, as far as it has. */
+/* Names the columns by the argument of names, as far as it has names. */
 static void
 name_columns(FunctionCallInfo fcinfo, LevelsState *state)
 {
@@ -199,7 +199,7 @@ name_columns(FunctionCallInfo fcinfo, LevelsState *state)
 													k < n && !nulls[k] ? TextDatumGetCString(names[k]) : "x");
 }
 
-/* The types of the columns; described at the first call, and kept for the others */
+/* Returns the types of the columns, which are kept for the next calls. */
 static const Oid *
 describe_columns(FunctionCallInfo fcinfo)
 {
@@ -237,7 +237,7 @@ raise_many(const LevelsState *state)
 			 errhint("Merge levels in the query, or hash them with gpu_feature_hash().")));
 }
 
-/* Adds a level that isn't there; ERROR if there are too many. */
+/* Adds a new level to column k. ERROR if there are too many levels. */
 static void
 add_level(LevelsState *state, int k, GrString level)
 {
@@ -271,7 +271,7 @@ take_value(FunctionCallInfo fcinfo, LevelsState *state, int k, Oid type)
 	add_level(state, k, level);
 }
 
-/* The first state */
+/* Makes a process's first state. */
 static LevelsState *
 begin_state(FunctionCallInfo fcinfo, MemoryContext context)
 {
@@ -281,7 +281,7 @@ begin_state(FunctionCallInfo fcinfo, MemoryContext context)
 	return state;
 }
 
-/* gr_levels_accum(state internal, names text[], VARIADIC "any"): a row with a NULL is left out */
+/* gr_levels_accum(state internal, names text[], VARIADIC "any"): adds a row's levels; leaves out a row with a NULL */
 Datum
 gr_levels_accum(PG_FUNCTION_ARGS)
 {
@@ -400,7 +400,7 @@ gr_levels_deserial(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* gr_levels_final(internal): a text[]: of each column how many levels it has, and these, in no order */
+/* gr_levels_final(internal): returns a text[]: for each column the number of its levels, then the levels, unordered */
 Datum
 gr_levels_final(PG_FUNCTION_ARGS)
 {

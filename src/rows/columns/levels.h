@@ -1,9 +1,8 @@
 /*
- * levels.h: the levels of factors: what a value's level is called, and which levels a query's columns have.
+ * levels.h: the levels of factors: the level of a value, and the levels of a query's columns.
  *
- * A level is what it is called. That of a text is the text, of a char(n) without the blanks at its end, of an enum its
- * label; a number's is the number as short as it can be written, whatever its type, so that 2, 2.0 and 2.00 are one
- * level.
+ * A level is a string. The level of a text is the text; of a char(n), the text without the blanks at its end; of an
+ * enum, its label; of a number of any type, its shortest decimal form, so that 2, 2.0 and 2.00 are one level.
  */
 #ifndef GPUREG_LEVELS_H
 #define GPUREG_LEVELS_H
@@ -68,7 +67,7 @@ gr_context_memory(MemoryContext context)
 	return (GrMemory) {gr_context_take, context};
 }
 
-/* A level for messages, cut off where it is long */
+/* Returns a level for messages, cut off if it is long. */
 extern const char *gr_show_level(GrString level);
 
 #endif							/* GPUREG_LEVELS_H */

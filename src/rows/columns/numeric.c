@@ -1,5 +1,5 @@
 /*
- * numeric.c: from numeric to float8, and comparisons of numerics.
+ * numeric.c: converts numeric to float8, and compares numerics.
  *
  * PostgreSQL's cast prints a numeric and reads the text as float8. Most values do not need that: their digits are an
  * integer of at most 2^53, which float8 holds exactly, times or over a power of ten of at most 10^22, which float8
@@ -30,7 +30,7 @@
 #define SHORT_WEIGHT 0x003F
 #define SHORT_WEIGHT_SIGN 0x0040
 
-#define GROUP 10000				/* one of the stored digits is as many decimal ones as 10000 has zeros */
+#define GROUP 10000				/* base of the stored digits, each of which has GROUP_DIGITS decimal digits */
 #define GROUP_DIGITS 4
 #define GROUPS_MAX 4			/* 10000^4 fits uint64 */
 #define EXACT_MAX (UINT64CONST(1) << 53)

@@ -1,5 +1,5 @@
 /*
- * numeric.h: from numeric to float8, for every way in which rows are read, and comparisons of numerics.
+ * numeric.h: converts numeric to float8, for every way in which rows are read, and compares numerics.
  */
 #ifndef GPUREG_NUMERIC_H
 #define GPUREG_NUMERIC_H
