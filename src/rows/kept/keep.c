@@ -1,11 +1,11 @@
 /*
- * keep.c: a query's rows -> rows that a device service keeps; see keep.h.
+ * keep.c: sends a query's rows to a device service that keeps them; see keep.h.
  *
- * Where the planner runs an aggregate over the query in parallel workers, these write the rows into a ring in memory
- * that the service has, too (gpu_keep_pass). The rows are kept in no order of the query's then: nothing relies on one.
- * Keys of a bootstrap, weights and clusters are columns, and sums over rows in another order differ in their last
- * digits at most. Else, a query with an ORDER BY or a LIMIT among them, this process reads the rows as its plan gives
- * them. The query is read once; the description has the levels of factors in their order.
+ * If the planner runs an aggregate over the query in parallel workers, the workers write the rows into a ring in memory
+ * shared with the service (gpu_keep_pass). The order of the kept rows is then arbitrary; nothing relies on it: keys of
+ * a bootstrap, weights and clusters are columns, and sums in another order differ in their last digits at most.
+ * Otherwise, as for a query with ORDER BY or LIMIT, this process reads the rows in the plan's order. The query is read
+ * once; the description has the levels of factors in their sort order.
  */
 #include "postgres.h"
 
@@ -149,7 +149,7 @@ check_level(const GrKeepColumns *columns, int k, GrString level)
 				 errhint("Leave the column out, or merge its levels in the query.")));
 }
 
-/* Room for twice as many numbers as there are, whenever these are a power of two */
+/* Makes room for another level's number in column->codes, whose size doubles at powers of two. */
 static void
 make_room(const GrKeepColumns *columns, GrKeepColumn *column)
 {
@@ -161,7 +161,7 @@ make_room(const GrKeepColumns *columns, GrKeepColumn *column)
 		column->codes = repalloc(column->codes, 2 * (Size) n * sizeof(double));
 }
 
-/* Adds a level that isn't there; the number that stands for it. */
+/* Adds a new level to column k, and returns the number that stands for it. */
 static double
 add_level(GrKeepColumns *columns, int k, GrString level)
 {
@@ -196,7 +196,7 @@ gr_keep_level(GrKeepColumns *columns, int k, Datum value)
  * Numerics
  */
 
-/* Digits of a numeric's text without zeros at either end */
+/* Returns the number of digits in a numeric's text, without leading and trailing zeros. */
 static int
 significant_digits(const char *text)
 {
@@ -226,7 +226,7 @@ gr_keep_numeric(GrKeepColumn *column, Datum value)
 }
 
 /*
- * From one process to another, of one server
+ * Messages between processes of one server
  */
 
 void
@@ -334,7 +334,7 @@ read_here(const GrPlan *plan, const GrJobOptions *options, GrKeepColumns *column
  * Rows that parallel workers read
  */
 
-/* SELECT gpu_keep_pass(ring, names, columns ..) FROM (query); NULL if it wouldn't run in workers. */
+/* Plans SELECT gpu_keep_pass(ring, names, columns ..) FROM (query). NULL if the plan has no parallel workers. */
 static GrPlan *
 plan_pass(const GrQuery *query, Oid function, int *nworkers)
 {
@@ -343,7 +343,7 @@ plan_pass(const GrQuery *query, Oid function, int *nworkers)
 	GrWrapper	wrapper;
 	GrPlan	   *plan;
 
-	/* making a ring takes a subtransaction; and the state is an argument too */
+	/* parallel mode allows no subtransaction, which makes a ring; the 1 argument more is the state */
 	if (max_parallel_workers_per_gather == 0 || IsInParallelMode() ||
 		query->columns->natts + GR_KEEP_NPARAMS + 1 > FUNC_MAX_ARGS)
 		return NULL;
@@ -369,7 +369,7 @@ names_datum(const GrKeepColumns *columns)
 	return PointerGetDatum(construct_array(names, columns->n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-/* NULL if there is no memory for a ring */
+/* Reads the rows by a plan of gpu_keep_pass, and merges its result into columns. NULL without room for a ring. */
 static GrJob *
 read_by_workers(const GrPlan *plan, int nworkers, const GrJobOptions *options, GrKeepColumns *columns)
 {
@@ -388,7 +388,7 @@ read_by_workers(const GrPlan *plan, int nworkers, const GrJobOptions *options, G
 }
 
 /*
- * All of it
+ * The whole of gpu_keep()
  */
 
 typedef struct CodedLevel
@@ -406,7 +406,7 @@ compare_codes(const void *a, const void *b)
 	return u < v ? -1 : u > v;
 }
 
-/* ERROR if two levels have one number. That takes a billion tries or so, or somebody who wants it. */
+/* ERROR if two levels have the same number, a hash. This happens only with a billion levels or on purpose. */
 static void
 check_codes(const GrKeepColumn *column, const char *name)
 {
@@ -426,7 +426,7 @@ check_codes(const GrKeepColumn *column, const char *name)
 					 errhint("Rename one of the two levels in the query, as with CASE.")));
 }
 
-/* A factor's levels in their order, and the numbers that stand for them */
+/* Copies a factor's levels to kept in their sort order, with the numbers that stand for them. */
 static void
 order_levels(GrKeptColumn *kept, const GrKeepColumn *column, Form_pg_attribute attribute)
 {
@@ -448,7 +448,7 @@ has_loose_collation(const FormData_pg_attribute *attribute)
 	return OidIsValid(attribute->attcollation) && !get_collation_isdeterministic(attribute->attcollation);
 }
 
-/* Describes the columns; returns what gr_describe_kept() does. */
+/* Writes the columns' description. Returns the length of its part with the names, as gr_describe_kept() does. */
 static Size
 describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo description)
 {
@@ -466,7 +466,7 @@ describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo descript
 		kept[k].collated = has_loose_collation(TupleDescAttr(query->columns, k));
 		kept[k].nulls = column->nulls;
 		kept[k].keys = column->keys;
-		/* without a value there is none */
+		/* low > high if the column has no value */
 		kept[k].center = column->low <= column->high ? column->low / 2 + column->high / 2 : 0;
 		if (column->kind != GR_KEPT_FACTOR)
 			continue;
@@ -476,7 +476,7 @@ describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo descript
 	return gr_describe_kept(description, columns->n, kept);
 }
 
-/* Runs the query into a job at the service. */
+/* Runs the query and sends its rows to a job at the service. */
 static GrJob *
 read_rows(const GrPlan *plan, const GrPlan *pass, int nworkers, const GrJobOptions *options, GrKeepColumns *columns)
 {
@@ -516,7 +516,7 @@ gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *text, bool 
 	columns = describe_columns(query);
 	plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
 	pass = plan->remote ? NULL : plan_pass(query, fcinfo->flinfo->fn_oid, &nworkers);
-	/* planning may run anything, the rest up to the job nothing: a job keeps the connection, whatever is set */
+	/* planning may run user code that changes settings: connect after it; from then on the job keeps the connection */
 	gr_check_not_lent();
 	client = gr_keeping_service(&reason);
 	if (client == NULL)

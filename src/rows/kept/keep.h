@@ -1,9 +1,9 @@
 /*
- * keep.h: a query's rows -> rows that a device service keeps: what the columns are, how a value becomes a number, and
- * what the values were that one process has met.
+ * keep.h: turns a query's rows into rows that a device service keeps: describes the columns, converts values to
+ * numbers, and collects what a process has learnt of the columns' values.
  *
- * A level of a factor gets the key of its text (boot_draw.h) as the number that stands for it, so that processes which
- * read parts of the rows need not agree on anything. Two levels of one key can't be kept.
+ * The number that stands for a factor's level is the key of its text (boot_draw.h), so that processes which read parts
+ * of the rows need not agree on numbers. Rows with two levels of the same key can't be kept.
  */
 #ifndef GPUREG_KEEP_H
 #define GPUREG_KEEP_H
@@ -23,8 +23,8 @@
 #include "run/raise.h"
 
 /*
- * Reads a query, whose text is given, with the caller's rights, and keeps its rows by that name; how many they are.
- * fcinfo: of gpu_keep()
+ * Runs a query with the caller's rights and keeps its rows under a name. Returns the number of rows. fcinfo: the call
+ * of gpu_keep().
  */
 extern int64 gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *query, bool replace);
 
@@ -38,14 +38,14 @@ typedef struct GrKeepColumn
 {
 	GrKeptKind	kind;
 	Oid			type;			/* no domain */
-	GrColumn	column;			/* of numbers and booleans */
-	bool		nulls;			/* there were some */
-	int			digits;			/* of bigint and numeric: how exactly the numbers tell the values; see GrFilterColumn */
+	GrColumn	column;			/* description of numbers and booleans */
+	bool		nulls;			/* there were NULLs */
+	int			digits;			/* bigint and numeric: precision of the numbers; see GrFilterColumn */
 	bool		keys;			/* all numbers were integers that can be keys of a bootstrap */
-	double		low;			/* of the numbers; without any, above high */
+	double		low;			/* least number; above high if there was no number */
 	double		high;
-	GrLevels	levels;			/* a factor's, in the order in which they came */
-	double	   *codes;			/* what stands for them */
+	GrLevels	levels;			/* levels of a factor, in the order in which they were found */
+	double	   *codes;			/* numbers that stand for the levels */
 } GrKeepColumn;
 
 typedef struct GrKeepColumns
@@ -57,23 +57,23 @@ typedef struct GrKeepColumns
 	GrKeepColumn column[FLEXIBLE_ARRAY_MEMBER];
 } GrKeepColumns;
 
-/* Columns of these types, nothing of whose values is known yet. ERROR unless they can be kept. names: must stay */
+/* Describes columns of these types, without values yet. ERROR if a type can't be kept. names must stay allocated. */
 extern GrKeepColumns *gr_keep_columns(MemoryContext context, int n, const Oid *types, const char *const *names);
 
-/* The number that stands for a text's level; ERROR if there are too many, it is too long, or all take too much. */
+/* Returns the number that stands for a value's level. ERROR if their number, length or memory exceeds a limit. */
 extern double gr_keep_level(GrKeepColumns *columns, int k, Datum value);
 
-/* The float8 of a numeric; notes in column->digits what rounding loses. */
+/* Converts a numeric to float8, and notes the precision in column->digits. */
 extern double gr_keep_numeric(GrKeepColumn *column, Datum value);
 
 /*
- * What processes have met goes, one message behind the other, to another, which adds it to what it has met; ERROR if it
- * is of other columns
+ * gr_keep_send() appends a message with all that a process has learnt of the columns' values. gr_keep_merge() adds all
+ * messages in from to columns; ERROR if a message has other columns.
  */
 extern void gr_keep_send(const GrKeepColumns *columns, StringInfo to);
 extern void gr_keep_merge(GrKeepColumns *columns, StringInfo from);
 
-/* As rows have it that are kept: a level's number, or NaN for NULL; ERROR if it is not finite. May allocate */
+/* Converts a value as rows are kept: a number, a level's number, or NaN for NULL. ERROR if not finite. May allocate. */
 static inline double
 gr_keep_value(GrKeepColumns *columns, int k, Datum value, bool isnull)
 {

@@ -1,10 +1,10 @@
 /*
- * keep_pass.c: the aggregate that brings the rows which a device service is to keep into a ring: gpu_keep_pass(ring,
- * names, columns ...).
+ * keep_pass.c: gpu_keep_pass(ring, names, columns ...), the aggregate that writes rows which a device service is to
+ * keep into a ring.
  *
- * It runs over the query of gpu_keep(), in the planner's parallel workers and in the session's own process. Rows go
- * into the ring as they are kept; the state is what the process has learnt of the columns, in its own memory and
- * nothing that SQL could make up. See ring.h and keep.h.
+ * The aggregate runs over the query of gpu_keep(), in the planner's parallel workers and in the session's own process.
+ * Rows go into the ring in the form in which they are kept. The state describes the columns' values that the process
+ * has read; it is in the process's own memory, where SQL can't forge it. See ring.h and keep.h.
  */
 #include "postgres.h"
 
@@ -32,22 +32,22 @@ enum
 	ARG_STATE, ARG_RING, ARG_NAMES, FIRST_COLUMN
 };
 
-/* This process's part in the ring, of all groups */
+/* This process's producer for the ring, for all groups of the aggregate. */
 typedef struct KeepProducer
 {
 	GrRing	   *ring;
 	GrRingTicket ticket;
 	uint32		epoch;			/* when the ring was found; see gr_ring_attach() */
-	int			home;			/* its own blocks; see gr_ring_join() */
+	int			home;			/* first of the producer's home blocks; see gr_ring_join() */
 	int			block;			/* being filled; -1: none */
 	int64		nrows;			/* in it */
 	int64		capacity;
 	double	   *at;				/* where the next row begins */
 	bool		begun;
-	bool		discards;		/* nobody wants rows any more */
+	bool		discards;		/* rows are no longer wanted */
 } KeepProducer;
 
-/* A group's: its own columns, or, of one that came from another process, what that one has sent */
+/* State of a group: the columns as this process has read them, or messages of other processes, or both. */
 typedef struct KeepState
 {
 	GrKeepColumns *columns;
@@ -69,7 +69,7 @@ raise_ring(void)
  * Rows
  */
 
-/* At the first row: the ring that the argument is a ticket to; ERROR if it is none, or not for so many columns. */
+/* Joins the ring whose ticket is among the arguments. ERROR if there is no such ring, or it has other columns. */
 static KeepProducer *
 new_producer(FunctionCallInfo fcinfo)
 {
@@ -90,7 +90,7 @@ new_producer(FunctionCallInfo fcinfo)
 	return p;
 }
 
-/* The columns' names, and a name for each that has none, in a context */
+/* Returns the columns' names, with a default for a column without a name, in context's memory. */
 static const char **
 read_names(FunctionCallInfo fcinfo, MemoryContext context, int n)
 {
@@ -124,7 +124,7 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context)
 	return state;
 }
 
-/* A block to go on with; false if nobody wants rows any more. */
+/* Takes the next block to fill; false if rows are no longer wanted. */
 static bool
 next_block(KeepProducer *p)
 {
@@ -141,7 +141,7 @@ next_block(KeepProducer *p)
 	return !p->discards;
 }
 
-/* Other rings of this process's came or went: is the producer's still there? ERROR if it isn't. */
+/* Checks that the producer's ring is still there, after rings of this process were started or stopped. ERROR if not. */
 static void
 find_again(FunctionCallInfo fcinfo, KeepProducer *p)
 {
@@ -187,8 +187,7 @@ gr_keep_accum(PG_FUNCTION_ARGS)
 }
 
 /*
- * What was learnt of the columns. What other processes have sent stays as it came, one message behind the other:
- * gpu_keep() merges it all.
+ * States of processes. Messages of other processes are only concatenated; gpu_keep() merges them at the end.
  */
 
 static bytea *
@@ -210,7 +209,7 @@ append_bytes(MemoryContext context, const bytea *first, const void *more, int nb
 	return both;
 }
 
-/* All messages of a state; the state stays as it is. */
+/* Returns all messages of a state, its own columns' included. Leaves the state unchanged. */
 static bytea *
 messages_of(const KeepState *state)
 {
@@ -268,7 +267,7 @@ gr_keep_deserial(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* gpu_keep_final(internal): the messages; see gr_keep_merge() */
+/* gpu_keep_final(internal): returns the messages; see gr_keep_merge() */
 Datum
 gr_keep_final(PG_FUNCTION_ARGS)
 {

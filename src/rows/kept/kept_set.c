@@ -1,6 +1,6 @@
 /*
- * kept_set.c: rows that a device service keeps: their description in shared memory, which this extension alone writes
- * and reads; filters, whose names and levels it tells; and the rows that are read back into the session.
+ * kept_set.c: rows that a device service keeps: reads and writes their description, which is in shared memory; reads
+ * filters by the description's names and levels; and reads rows back into the session.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 #include "run/job.h"
 #include "run/raise.h"
 
-/* Rows that are read back at a time */
+/* Size of the rows that are read back at a time */
 #define PIECE_NBYTES ((Size) 1 << 20)
 
 struct GrKeptReader
@@ -33,11 +33,11 @@ struct GrKeptReader
 	GrRemoteClient *client;
 	GrFilterStep *steps;
 	int			nsteps;
-	int64		npiece;			/* rows of a piece, but for the last one */
-	int64		first;			/* that wasn't read yet */
+	int64		npiece;			/* rows of each piece except the last */
+	int64		first;			/* number of the first row that wasn't read yet */
 	double	   *piece;
-	int64		n;				/* rows in it, */
-	int64		at;				/* and those that were given */
+	int64		n;				/* rows in piece */
+	int64		at;				/* rows of piece that were returned */
 };
 
 /*
@@ -104,7 +104,7 @@ read_column(StringInfo description, GrKeptColumn *column)
 	column->codes = palloc(Max(nlevels, 1) * sizeof(double));
 	for (int k = 0; k < nlevels; k++)
 	{
-		/* the description's memory is the caller's, and stays */
+		/* the level's bytes stay in the description, whose memory the caller keeps */
 		if (!gr_level_add(&column->levels, receive_string(description), gr_context_memory(CurrentMemoryContext)))
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -133,7 +133,7 @@ gr_read_description(StringInfo description, GrKeptSet *set)
 	gr_read_kept_names(description, set);
 	for (int k = 0; k < set->ncolumns; k++)
 	{
-		/* a column has GR_MAX_FEATURES levels at most */
+		/* one check per column suffices: a column has GR_MAX_FEATURES levels at most */
 		CHECK_FOR_INTERRUPTS();
 		read_column(description, &set->columns[k]);
 	}
@@ -147,7 +147,7 @@ gr_read_description(StringInfo description, GrKeptSet *set)
 typedef struct Labels
 {
 	const GrKeptSet *set;
-	Oid			type;			/* an enum of which label is no value; InvalidOid: none */
+	Oid			type;			/* type of an enum without the label; InvalidOid: no such enum was met */
 	char	   *label;
 } Labels;
 
@@ -163,7 +163,7 @@ check_label(Labels *labels, Oid type, const char *bytes, int nbytes)
 	labels->label = label;
 }
 
-/* As a filter wants it: SQL makes a value of the column's type of a string, and compares that. */
+/* Finds the number of a filter's string. Like SQL, converts the string to the column's type first. */
 static bool
 find_code(void *arg, int k, const char *bytes, int nbytes, double *code)
 {
@@ -203,7 +203,7 @@ kind_of(const GrKeptColumn *column)
 	}
 }
 
-/* Settings by which SQL reads a text otherwise than a filter is read */
+/* ERROR if a setting would make SQL read the filter's text in another way than filters are read. */
 static void
 check_settings(const char *text, const GrFilterStep *steps, int nsteps)
 {
@@ -301,7 +301,7 @@ gr_kept_open(const char *kept, GrKeptSet *set)
 
 	gr_check_not_lent();
 	initStringInfo(&description);
-	/* one that is replaced before it is held is looked for again, as what replaces it is there by then */
+	/* if the set is replaced before it is held, look again: the set that replaces it is in the list by then */
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -358,7 +358,7 @@ gr_kept_reader_set(const GrKeptReader *reader)
 	return &reader->set;
 }
 
-/* False: there are no more rows. What came is copied, as others may ask the service meanwhile. */
+/* Reads the next piece; false if there are no more rows. Copies it: other requests reuse the service's answer area. */
 static bool
 read_piece(GrKeptReader *reader)
 {

@@ -1,9 +1,9 @@
 /*
- * kept_set.h: rows that a device service keeps: what their columns are, and the rows, read back into the session.
+ * kept_set.h: rows that a device service keeps: describes their columns, and reads the rows back into the session.
  *
- * Kept rows are numbers: those of a column of numbers or booleans, a number that stands for a level of a factor, and
- * NaN for NULL. The description, in shared memory, says what the numbers are; see kept_list.h for who has it, and
- * derive.h for what is made of them.
+ * Kept rows are numbers: the values of columns of numbers or booleans, a number that stands for a level of a factor,
+ * and NaN for NULL. The description, in shared memory, tells what the numbers mean. See kept_list.h for the list of
+ * sets, and derive.h for rows derived from kept ones.
  */
 #ifndef GPUREG_KEPT_SET_H
 #define GPUREG_KEPT_SET_H
@@ -29,22 +29,22 @@ typedef struct GrKeptColumn
 {
 	const char *name;
 	GrKeptKind	kind;
-	Oid			type;			/* of the values that were kept; no domain */
-	int			digits;			/* how exactly its numbers tell these; see GrFilterColumn */
+	Oid			type;			/* type of the values before they were kept; no domain */
+	int			digits;			/* precision of the numbers; see GrFilterColumn */
 	bool		collated;		/* a factor's texts may be equal though their bytes differ */
-	bool		nulls;			/* it has some */
-	bool		keys;			/* its numbers are integers, which can be keys of a bootstrap */
-	double		center;			/* a number's: the middle of the values */
-	GrLevels	levels;			/* a factor's, in their order, */
-	double	   *codes;			/* and what stands for them */
+	bool		nulls;			/* the column has NULLs */
+	bool		keys;			/* the numbers are integers that can be keys of a bootstrap */
+	double		center;			/* column of numbers: middle between the least and the greatest */
+	GrLevels	levels;			/* levels of a factor, in their sort order */
+	double	   *codes;			/* numbers that stand for the levels */
 } GrKeptColumn;
 
 typedef struct GrKeptSet
 {
-	GrKeptEntry entry;			/* as the list had it */
+	GrKeptEntry entry;			/* copy of the set's entry in the list */
 	int			ncolumns;
 	GrKeptColumn *columns;
-	const char **names;			/* the columns' */
+	const char **names;			/* names of the columns */
 } GrKeptSet;
 
 /*
@@ -59,7 +59,7 @@ extern void gr_read_kept_names(StringInfo description, GrKeptSet *set);
 
 extern void gr_raise_lent(void) __attribute__((noreturn));
 
-/* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
+/* ERROR while a thread sends rows of this session to a device: the session can't wait for other answers then. */
 static inline void
 gr_check_not_lent(void)
 {
@@ -67,10 +67,10 @@ gr_check_not_lent(void)
 		gr_raise_lent();
 }
 
-/* Reads a filter (row_filter.h); steps: room for GR_FILTER_STEPS_MAX. How many there are; ERROR where it is none. */
+/* Parses a filter (row_filter.h) into steps, which has room for GR_FILTER_STEPS_MAX. Returns their number, or ERROR. */
 extern int	gr_kept_filter(const GrKeptSet *set, const char *text, GrFilterStep *steps);
 
-/* The number that stands for a level of column k; false if it has no such level. */
+/* Sets *code to the number that stands for a level of column k; false if the column has no such level. */
 static inline bool
 gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double *code)
 {
@@ -82,27 +82,27 @@ gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double 
 	return level >= 0;
 }
 
-/* Finds the rows, and the service that has them. ERROR unless there are such rows which the role may use */
+/* Finds and holds a set; returns the connection to its service. ERROR unless the set exists and the role may use it. */
 extern GrRemoteClient *gr_kept_open(const char *kept, GrKeptSet *set);
 
-/* The service doesn't have them any more. */
+/* Raises the ERROR that the service no longer has the rows. */
 extern void gr_raise_kept_gone(const char *kept) __attribute__((noreturn));
 
-/* Kept rows, one after the other as they lie there: those for which a filter is true */
+/* Reads a set's rows one after the other in the service's order, or those for which a filter is true. */
 typedef struct GrKeptReader GrKeptReader;
 
 /*
- * In the current memory context: all rows of a set that was opened, or those of a name and for which a filter is true
- * (NULL: all), with gr_kept_open()'s errors
+ * Make a reader in the current memory context: gr_kept_reader_of() for all rows of an open set; gr_kept_reader() for
+ * the rows of a set, which it opens as gr_kept_open() does, for which filter is true (NULL: all rows).
  */
 extern GrKeptReader *gr_kept_reader_of(const char *kept, const GrKeptSet *set, GrRemoteClient *client);
 extern GrKeptReader *gr_kept_reader(const char *kept, const char *filter);
 extern const GrKeptSet *gr_kept_reader_set(const GrKeptReader *reader);
 
-/* The next row, of the set's columns, for a moment; NULL: there is none. ERROR where they have gone meanwhile */
+/* Returns the next row, valid until the next call; NULL after the last one. ERROR if the rows are gone. */
 extern const double *gr_kept_next(GrKeptReader *reader);
 
-/* From the first row on again */
+/* Restarts the reader at the first row. */
 extern void gr_kept_rewind(GrKeptReader *reader);
 
 #endif							/* GPUREG_KEPT_SET_H */
