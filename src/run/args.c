@@ -1,5 +1,5 @@
 /*
- * args.c: what every function asks of its arguments.
+ * args.c: checks of arguments that SQL functions share; see args.h.
  */
 #include "postgres.h"
 

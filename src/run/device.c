@@ -1,8 +1,8 @@
 /*
- * device.c: where to compute, and the one owner of the device session, where no service owns the device for all
- * sessions (service.h). The session is opened at first use and kept
- * until the process ends; a failure to open it is remembered as well, so that a machine without a device is asked once.
- * Parallel workers never open one.
+ * device.c: chooses where to compute, and owns this process's device session, which is used if no service owns the
+ * device for all sessions (service.h). The device session is opened at first use and kept until the process ends. A
+ * failure to open it is remembered as well, so that a machine without a device is asked once. Parallel workers never
+ * open a device session.
  */
 #include "postgres.h"
 
@@ -16,13 +16,13 @@
 
 typedef struct DeviceSession
 {
-	const GrBackend *backend;	/* whose the session is */
+	const GrBackend *backend;	/* backend of the session */
 	GrSession  *session;
 	bool		opened;
 	bool		failed;
 	int			gpu_id;			/* the setting that was tried */
-	int			njobs;			/* that use the session */
-	GrError		error;			/* why it failed */
+	int			njobs;			/* jobs that use the session */
+	GrError		error;			/* reason for failed */
 	MemoryContext context;		/* owns the session */
 	MemoryContextCallback callback;
 } DeviceSession;
@@ -30,12 +30,12 @@ typedef struct DeviceSession
 static DeviceSession device_session;
 int			gr_session_nlent;
 
-/* The service that owns the device instead, as far as this session knows */
+/* The last failure of a device service, which owns the device in place of this process. */
 static struct
 {
-	bool		failed;			/* it can't open a device: */
-	int			gpu_id;			/* this one, */
-	GrError		error;			/* because of this */
+	bool		failed;			/* the service can't open its device */
+	int			gpu_id;			/* gpureg.gpu_id when the service failed */
+	GrError		error;			/* reason for failed */
 }			service_use;
 
 static void (*before_close) (void);
@@ -63,13 +63,13 @@ close_device_session(void *arg)
 	ds->context = NULL;
 }
 
-/* Makes ready what owns the session, unless it is open or has failed to open before. */
+/* Makes the context that owns the device session, unless the session is open or has failed to open before. */
 static void
 prepare_session(DeviceSession *ds)
 {
 	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
 		return;
-	/* a query that is being fitted may itself fit, after a set_config(): its job keeps the session */
+	/* the query of a fit may change gpu_id and fit itself: the outer fit's job keeps the open session */
 	if (ds->opened && ds->njobs > 0)
 		return;
 	if (ds->failed && ds->error.status == GR_DEVICE_LOST)
@@ -86,21 +86,21 @@ prepare_session(DeviceSession *ds)
 	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
 }
 
-/* Could there be a device? A service that has one open says so without this process loading the driver, in 10 ms. */
+/* True if there may be a device. An open service tells this without loading the driver here, which takes 10 ms. */
 static bool
 is_present(void)
 {
 	return gr_service_is_warm(gr_gpu_id) || gr_backend_cuda.device->present();
 }
 
-/* The service that owns the device, or is to; NULL: this session opens it. */
+/* Connects to the service that owns the device, starting it if need be. NULL: this session opens the device itself. */
 static GrRemoteClient *
 find_service(void)
 {
 	const char *reason = NULL;
 	GrRemoteClient *client;
 
-	/* a machine without a device needs no service to say so, and a session that has one open goes on with it */
+	/* no service is needed without a device, or while jobs of this session use its own device session */
 	if (!gr_debug_service && ((device_session.opened && device_session.njobs > 0) || !is_present()))
 		return NULL;
 	client = gr_service_connect(gr_gpu_id, &reason);
@@ -109,7 +109,7 @@ find_service(void)
 	return client;
 }
 
-/* The place's service has a device: that is the place. */
+/* Makes the device of the place's service, which is open, the place to compute. */
 static void
 take_service(GrPlace *place)
 {
@@ -119,7 +119,7 @@ take_service(GrPlace *place)
 	gr_service_njobs++;
 }
 
-/* The same as gr_open_place(), of a service's device */
+/* Opens a service's device for gr_open_place(). */
 static bool
 open_at_service(GrPlace *place, const GrHost *host, GrError *err)
 {
@@ -168,8 +168,8 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 }
 
 /*
- * Work from which auto takes the device. Opening it takes what the CPU computes some 1e9 products in; where that is
- * done, a statement's own cost there is a fortieth of it.
+ * Returns the work, in products, from which auto takes the device. Opening a device takes the time in which the CPU
+ * computes some 1e9 products; a statement's own cost on an open device is a fortieth of that.
  */
 static double
 least_work(void)
@@ -179,7 +179,7 @@ least_work(void)
 	return is_open || gr_service_is_warm(gr_gpu_id) ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
 }
 
-/* Is it the CPU whatever the work is? */
+/* True if this process must compute on the CPU, whatever the work is. */
 static bool
 must_take_cpu(void)
 {
@@ -219,7 +219,7 @@ gr_prepare_place(GrPlace *place, double work)
 	return false;
 }
 
-/* The same as gr_open_place(), of this session's own device */
+/* Opens this session's own device for gr_open_place(). */
 static bool
 open_here(GrPlace *place, GrError *err)
 {
@@ -236,7 +236,7 @@ open_here(GrPlace *place, GrError *err)
 		*err = ds->error;
 		return false;
 	}
-	/* an open session has all the tables */
+	/* the backend of an open session has all tables of functions */
 	Assert(ds->backend->sink != NULL && ds->backend->projector != NULL && ds->backend->solver != NULL);
 	place->backend = ds->backend;
 	place->session = ds->session;
@@ -245,7 +245,7 @@ open_here(GrPlace *place, GrError *err)
 	return true;
 }
 
-/* A place that has no service says so where the server must be restarted first. */
+/* Adds to the reason of a place without a service that the server must be restarted first, if so. */
 static void
 note_mismatch(GrPlace *place)
 {
@@ -272,7 +272,7 @@ gr_open_place(GrPlace *place, const GrHost *host, GrError *err)
 
 	if (!(place->service != NULL ? open_at_service(place, host, err) : open_here(place, err)))
 	{
-		/* in auto mode a device that cannot be used, for whatever reason, is none */
+		/* in auto mode a device that can't be used counts as absent, unless it was lost */
 		if (gr_device == GR_DEVICE_AUTO && err->status != GR_DEVICE_LOST && err->status != GR_CANCELED)
 			err->status = GR_NO_DEVICE;
 		return false;

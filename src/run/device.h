@@ -37,7 +37,7 @@ typedef struct GrPlace
 	GrRemoteClient *service;	/* owner of the device, once the place is prepared; NULL: this session owns it */
 	double		work;			/* products, by which the place was chosen */
 	char		device[GR_DEVICE_NAME_SIZE];	/* "cpu", "gpu 0: NVIDIA H200", or "gpu 0 .. 1: 2 x NVIDIA H200" */
-	char		reason[300];	/* why this place was chosen */
+	char		reason[300];	/* reason for the choice, for gpu_last_run() */
 } GrPlace;
 
 static inline bool

@@ -1,5 +1,5 @@
 /*
- * grams.c: Gram matrices in memory of PostgreSQL's; see grams.h.
+ * grams.c: Gram matrices in PostgreSQL's memory contexts; see grams.h.
  */
 #include "postgres.h"
 

@@ -1,5 +1,5 @@
 /*
- * grams.h: Gram matrices in memory of PostgreSQL's.
+ * grams.h: Gram matrices in PostgreSQL's memory contexts.
  */
 #ifndef GPUREG_GRAMS_H
 #define GPUREG_GRAMS_H
@@ -8,16 +8,16 @@
 
 #include "compute/linalg/gram.h"
 
-/* A matrix of so many features in the current memory context: sums over no rows, about 0. pfree(gram.hi) frees it. */
+/* Makes a matrix of nfeatures in the current memory context: sums over no rows, about 0. pfree(gram.hi) frees it. */
 extern GrGram gr_gram_make(int nfeatures);
 
-/* A copy in the current memory context */
+/* Returns a copy of gram in the current memory context. */
 extern GrGram gr_gram_duplicate(const GrGram *gram);
 
 /* Adds other to gram, counts included. */
 extern void gr_gram_join(GrGram *gram, const GrGram *other);
 
-/* ERROR for a cancel that stopped work on a Gram matrix */
+/* Raises the ERROR of a cancel that stopped work on a Gram matrix. */
 extern void gr_gram_raise_canceled(void) __attribute__((noreturn));
 
 #endif							/* GPUREG_GRAMS_H */

@@ -1,8 +1,8 @@
 /*
- * job.c: rows on their way to a sink, or to a spool.
+ * job.c: sends rows to a backend's sink, or to a spool.
  *
- * Rows that this process reads go into blocks of its own memory. A block is handed over when it is full, and taken
- * again when the sink has read it: on a device, that happens while the next one is being filled.
+ * Rows that this process reads go into blocks of its own memory. A full block is sent to the sink, and filled again
+ * when the sink has read it. A device reads a block while this process fills the next one.
  */
 #include "postgres.h"
 
@@ -25,12 +25,12 @@
 #include "run/request.h"
 #include "run/spool.h"
 
-/* rows that a kernel takes at a time; with fewer its partial sums cost as much */
+/* size of the rows that a kernel takes at a time; with fewer rows the kernel's partial sums would cost as much */
 #define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)
 #define CPU_BLOCK_NBYTES ((Size) 256 << 10)
-#define BLOCK_NBYTES ((Size) 1 << 20)	/* rows that this process reads, on their way to a device */
+#define BLOCK_NBYTES ((Size) 1 << 20)	/* size of a block that this process fills for a device */
 
-/* No block may be under way. */
+/* Unpins the blocks and ends their lease. The sink must not be reading a block. */
 static void
 unpin_blocks(GrJob *job)
 {
@@ -52,7 +52,7 @@ gr_job_end_sink(GrJob *job)
 	unpin_blocks(job);
 }
 
-/* All rows are there: their blocks may go, once they are no longer read. */
+/* Frees the blocks after the last row, once the sink has read them. */
 static void
 free_blocks(GrJob *job)
 {
@@ -101,14 +101,14 @@ gr_job_fail(GrJob *job, const GrError *err)
 	gr_raise_row(err, job->shape, job->names);
 }
 
-/* Takes a lack of room as an overflow, where that is foreseen; raises everything else. */
+/* Marks the job as overflowed if err is a lack of memory and the job may overflow; raises any other err. */
 static void
 fail_or_overflow(GrJob *job, const GrError *err)
 {
 	bool		on_cpu = gr_on_cpu(&job->place);
 
 	if (job->may_overflow && on_cpu && err->status == GR_NO_MEMORY)
-		 /* the reason for the CPU stands */ ;
+		 /* the place keeps its reason for the CPU */ ;
 	else if (job->may_overflow && !on_cpu && err->status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
 		gr_note_shortage(&job->place, err);
 	else
@@ -140,7 +140,7 @@ gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err)
 	return job->ops->sent(job->sink, wait, ncalls, err);
 }
 
-/* The next block, as soon as the rows that were in it have been read. */
+/* Goes on to the next block, and waits until the sink has read the block's previous rows. */
 static void
 next_block(GrJob *job)
 {
@@ -160,7 +160,7 @@ next_block(GrJob *job)
 	}
 }
 
-/* Several sinks where the place has one, by gpureg.debug_sinks: they stand in for several devices. */
+/* Begins job->nsinks sinks in place of one. gpureg.debug_sinks asks for them: they stand in for several devices. */
 static bool
 begin_many(GrJob *job, const GrSinkOptions *options, GrError *err)
 {
@@ -182,7 +182,7 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 		.memory_limit = gr_on_cpu(&job->place) ? job->cpu_limit : gr_device_limit(),.host = job->host
 	};
 
-	/* in auto mode the CPU takes the rows at once */
+	/* in auto mode a job doesn't wait for a service's memory: the CPU takes the rows at once */
 	options.wait_s = gr_device == GR_DEVICE_GPU ? gr_service_wait / 1000.0 : 0;
 	options.stays = job->stays;
 	options.stay = job->stay;
@@ -191,7 +191,7 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 		options.expected_nbytes = (Size) Min(job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)),
 											 (double) GR_REQUEST_NBYTES_MAX);
 	job->ops = job->place.backend->sink;
-	/* what a session has at a service is one thread's at a time */
+	/* a session has one channel to a service, which several sinks' threads can't share */
 	if (job->nsinks > 0 && job->place.service == NULL ? !begin_many(job, &options, err) :
 		!job->ops->begin(job->place.session, &options, &job->sink, err))
 		return false;
@@ -199,9 +199,9 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 }
 
 /*
- * Memory for the rows that this process reads. For a device several blocks, pinned if that can be had; for the CPU one
- * that stays in the second-level cache between being filled and being read; for a file, wide rows too come some hundred
- * at a time, as the passes like them.
+ * Allocates the blocks for rows that this process reads: for a device several blocks, pinned if possible; for the CPU
+ * one block that stays in the second-level cache until it is read; for a file one block of at least 256 rows, as
+ * passes over fewer rows at a time are slower.
  */
 static void
 allocate_blocks(GrJob *job)
@@ -213,7 +213,7 @@ allocate_blocks(GrJob *job)
 	GrError		ignored = {0};
 	Size		nbytes;
 
-	/* as many rows with weights as without: so weights of 1 change no bit of a pass */
+	/* blocks have as many rows with weights as without, so that weights of 1 change no bit of a pass's sums */
 	job->block_capacity = Max(wanted / plain_nbytes, job->spool.file != NULL ? 256 : 1);
 	job->nblocks = on_cpu ? 1 : GR_JOB_NBLOCKS;
 	/* whole pages, so that they can be pinned */
@@ -228,7 +228,7 @@ allocate_blocks(GrJob *job)
 	}
 	job->filling = 0;
 	job->block = (double *) job->memory;
-	/* what a service has no part in, it is sent copies of */
+	/* memory is not pinned for a service: it has pinned leased memory itself, and is sent copies of other memory */
 	if (!on_cpu && job->place.service == NULL)
 		job->pinned = job->place.backend->device->pin(job->place.session, job->memory, nbytes, &ignored);
 	if (ignored.status == GR_DEVICE_LOST)
@@ -236,8 +236,8 @@ allocate_blocks(GrJob *job)
 }
 
 /*
- * A job that needs no sink: rows that go to a spool, that the caller keeps, or none of which has room. False if it
- * needs one.
+ * Begins a job on the CPU that needs no sink: its rows go to a spool, or stay with the caller, or not one of them fits
+ * into cpu_limit. Returns false if the job needs a sink.
  */
 static bool
 begin_elsewhere(GrJob *job, const GrJobOptions *options)
@@ -305,7 +305,7 @@ gr_job_begin(const GrJobOptions *options)
 	GrError		err = {0};
 	bool		begun;
 
-	/* none but the intercept: what a device has is for features */
+	/* a model of the intercept alone has no features and is computed on the CPU */
 	if (options->shape.nfeatures > 0)
 		gr_check_nfeatures(options->shape.nfeatures);
 	job = gr_job_new(options);
@@ -328,7 +328,7 @@ gr_job_begin(const GrJobOptions *options)
 	if (!begun)
 	{
 		gr_job_end_sink(job);
-		/* nothing was computed yet: the CPU may take it */
+		/* nothing was computed yet, so the CPU may take the device's place */
 		if (!job->stays && gr_retreat_to_cpu(&job->place, &err))
 		{
 			memset(&err, 0, sizeof(err));
@@ -343,7 +343,7 @@ gr_job_begin(const GrJobOptions *options)
 	return job;
 }
 
-/* Hands the block over, if there is a row in it. */
+/* Checks the block's rows and sends them to the spool or the sink, if there are any. */
 static void
 submit_block(GrJob *job)
 {
@@ -464,10 +464,10 @@ gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *deriva
 }
 
 /*
- * Parts
+ * Jobs derived from other jobs
  */
 
-/* Goes over the rows of a spool; part NULL: they are counted alone. */
+/* Derives rows from those of a spool and sends them to part. If part is NULL, only counts them. */
 static void
 derive_spool(GrJob *from, const GrDerivation *derivation, GrJob *part, GrDeriveCounts *counts)
 {
@@ -565,7 +565,7 @@ gr_job_head(const GrJob *job, int64 nrows)
 {
 	GrJob	   *head = memcpy(palloc(sizeof(GrJob)), job, sizeof(GrJob));
 
-	/* the copy has no callback, which would release what is the job's; passes leave nothing in it but times */
+	/* the copy gets no callback, as job owns the spool; passes change only the copy's times */
 	Assert(job->spool.file != NULL);
 	head->nrows = Min(nrows, job->nrows);
 	return head;

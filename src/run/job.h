@@ -44,7 +44,7 @@ typedef struct GrJobOptions
 	 */
 	GrRemoteClient *keeper;
 	GrStay		stay;			/* owner and quota of rows that stay in keeper */
-	/* why the job takes the CPU, for job->place.reason; NULL: the settings choose */
+	/* reason to take the CPU, copied to job->place.reason; NULL: the settings choose */
 	const char *cpu_reason;
 } GrJobOptions;
 
@@ -62,9 +62,9 @@ typedef struct GrJob
 	Size		cpu_limit;
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
-	bool		stays;			/* KEEP: its rows are for a service to keep; the caller checks them */
+	bool		stays;			/* KEEP: a service keeps the rows; the caller checks them */
 	GrStay		stay;			/* owner and quota of those rows */
-	bool		derived;		/* KEEP: its rows are derived from rows that a service keeps */
+	bool		derived;		/* KEEP: the rows are derived from rows that a service keeps */
 	GrRowShape	shape;			/* shape of the rows that are sent */
 	GrRowRules	rules;
 	const char *const *names;

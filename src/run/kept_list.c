@@ -1,8 +1,8 @@
 /*
- * kept_list.c: the list of what is kept; see kept_list.h.
+ * kept_list.c: the list of kept rows; see kept_list.h.
  *
- * Catalogues are not looked into under the lock, nor are descriptions copied: entries are copied, and looked for again
- * by their ids.
+ * No function reads catalogs or copies descriptions while it holds the lock: it copies entries under the lock, and
+ * finds them again by their ids afterwards.
  */
 #include "postgres.h"
 
@@ -185,7 +185,7 @@ gr_keeping_service(const char **reason)
 	{
 		int			ndevices;
 
-		/* The detail says why there is no device. */
+		/* count() sets err.detail, which says why there is no device */
 		(void) gr_backend_cuda.device->count(&ndevices, &err);
 		err.status = GR_NO_DEVICE;
 	}
@@ -239,7 +239,7 @@ forget_dropped(GrControl *control)
 		if (control->kept[k].state == GR_KEPT_THERE && gr_kept_is_alive(control, &control->kept[k]))
 			entries[n++] = control->kept[k];
 	LWLockRelease(&control->lock);
-	/* a role that was created since this statement began is seen by a new snapshot alone */
+	/* accept invalidations, else a role that was created since this statement began would seem to be dropped */
 	AcceptInvalidationMessages();
 	for (int k = 0; k < n; k++)
 		if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(entries[k].owner)) ||
@@ -475,7 +475,7 @@ gr_kept_claim(const char *reference, bool replace, const GrRemoteClient *client)
 					 errhint("Use another name, or pass replace => true.")));
 		claim->stay.replaces = old.id;
 	}
-	/* nothing is to be given up before it is taken */
+	/* published keeps the callback from giving up a name that isn't taken yet */
 	claim->published = true;
 	claim->callback.func = give_up_claim;
 	claim->callback.arg = claim;

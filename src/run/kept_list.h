@@ -42,7 +42,7 @@ typedef struct GrKeptClaim
  */
 extern GrKeptClaim *gr_kept_claim(const char *reference, bool replace, const GrRemoteClient *client);
 
-/* Stored rows and their description */
+/* Stored rows and their description. */
 typedef struct GrKeptContents
 {
 	const char *query;

@@ -1,5 +1,5 @@
 /*
- * progress.c: how far a function is, for gpu_progress() and for notices; see progress.h.
+ * progress.c: reports the progress of functions, for gpu_progress() and by notices; see progress.h.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ PG_FUNCTION_INFO_V1(gr_progress);
 bool		gr_progress_notices = false;
 bool		gr_progress_active = false;
 
-/* Progress of this process */
+/* Progress of the function under way in this process. */
 static struct
 {
 	char		name[NAME_NBYTES];

@@ -14,7 +14,7 @@
 #include "access/parallel.h"
 #include "fmgr.h"
 
-/* gpureg.progress_notices: notices once a second at most */
+/* Setting gpureg.progress_notices: send notices, at most one per second. */
 extern bool gr_progress_notices;
 
 /*
@@ -23,7 +23,7 @@ extern bool gr_progress_notices;
  */
 extern void gr_progress_begin(FunctionCallInfo fcinfo);
 
-/* True while a function is under way whose progress this process reports */
+/* True while this process reports the progress of a function. */
 extern bool gr_progress_active;
 
 /* Reports that this process, which reports progress or works for one that may, has read nrows more rows. */

@@ -1,5 +1,5 @@
 /*
- * raise.c: between PostgreSQL and the compute layer: the one place where its errors become reports.
+ * raise.c: raises errors of the compute layer as errors of PostgreSQL, and polls for cancel; see raise.h.
  */
 #include "postgres.h"
 
@@ -15,13 +15,13 @@
 #include "run/raise.h"
 #include "run/service.h"
 
-/* What cancel_pending() met; gr_raise_columns() throws it on. */
+/* The error that cancel_pending() caught, which raise_other() rethrows. */
 static ErrorData *pending_error;
 
 /*
- * Handles interrupts as CHECK_FOR_INTERRUPTS() does, all of them, but jumps nowhere: an error is kept, and raised when
- * the compute layer has returned. (A termination does not return. The frames it leaves own nothing outside the
- * process.) Called where InterruptPending is set.
+ * Handles all interrupts as CHECK_FOR_INTERRUPTS() does, but catches an ERROR, which is raised when the compute layer
+ * has returned. A termination does not return; the frames it leaves own nothing outside the process. Called only while
+ * InterruptPending is set.
  */
 static bool
 cancel_pending(void *arg)
@@ -138,7 +138,7 @@ gr_raise_kept_shortage(const GrError *err)
 			 errhint("Release kept rows with gpu_forget(), or raise gpureg.service_memory if it is set.")));
 }
 
-/* What no column is to blame for */
+/* Raises an ERROR that no column is to blame for. */
 static void raise_other(const GrError *err) __attribute__((noreturn));
 
 static void
@@ -173,11 +173,11 @@ raise_other(const GrError *err)
 	elog(ERROR, "unexpected status %d", (int) err->status);
 }
 
-/* What is wrong with a value of a response, a weight or a frequency, and how it can be made right, or NULL */
+/* Messages and hints (or NULL) for invalid values of a response, a weight or a frequency. */
 static const struct
 {
 	GrStatus	status;
-	const char *message;		/* with the value */
+	const char *message;		/* format for the value */
 	const char *hint;
 }			bad_values[] = {
 	{GR_NOT_BINARY, gettext_noop("response must be 0 or 1, got %g"),
@@ -254,7 +254,7 @@ gr_raise_row(const GrError *err, GrRowShape shape, const char *const *names)
 	int64		column = err->where;
 	const char *name;
 
-	/* found in sums, which don't know how many features there are */
+	/* sums find these two faults, and don't know the response's column */
 	if (err->status == GR_ONE_CLASS || err->status == GR_ALL_ZERO)
 		column = gr_response_at(shape);
 	name = gr_column_name(column, shape, names);

@@ -1,5 +1,5 @@
 /*
- * report.c: what gpu_last_run() shows.
+ * report.c: records computations for gpu_last_run(); see report.h.
  */
 #include "postgres.h"
 
@@ -49,7 +49,7 @@ gr_record_run(const char *function, GrJob *job, double started, double read_done
 				 times->waited_s);
 	if (job->through_spi)
 		strlcat(run->reason, ", through SPI", sizeof(run->reason));
-	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
+	/* on the CPU a Gram matrix is summed between reads, so its time isn't reading; a device sums meanwhile */
 	run->read_s = read_done - started;
 	if (job->kind == GR_SINK_SUM && times->bytes_to_device == 0)
 		run->read_s -= times->kernel_s;

@@ -34,7 +34,7 @@ extern GrRun gr_last_run;
 /* Begins a new record with these values. The caller fills in further members; all others are 0. */
 extern GrRun *gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures);
 
-/* Figures of rows that were read without a job, for gpu_last_run() */
+/* Figures of rows that were read without a job, for gpu_last_run(). */
 typedef struct GrPassRecord
 {
 	const char *function;

@@ -19,7 +19,7 @@ gr_take_memory(void *context, size_t nbytes)
 	return MemoryContextAllocHuge((MemoryContext) context, nbytes);
 }
 
-/* The current memory context's memory, for gr_request_of_pass() and the like */
+/* Returns the current memory context as the compute layer's memory, for gr_request_of_pass() and the like. */
 static inline GrMemory
 gr_memory_here(void)
 {
@@ -38,10 +38,10 @@ gr_pass_request(const GrPass *pass)
 	return request;
 }
 
-/* Sums of a linear regression about the shift, nfeatures of it and a 0, as an EXACT pass makes them */
+/* Makes the request of a linear regression's sums by an EXACT pass. shift: a shift per feature, then a 0 */
 extern GrRequest *gr_linear_request(GrRowShape shape, GrRowRules rules, const double *shift);
 
-/* A GRADIENT pass of a logistic regression at beta about the shift, and a FACE pass along one face */
+/* Make requests of a logistic regression: a GRADIENT pass at beta about the shift, and a FACE pass along one face. */
 extern GrRequest *gr_logit_gradient_request(GrRowShape shape, bool counts, const double *beta, const double *shift);
 extern GrRequest *gr_logit_face_request(GrRowShape shape, const double *face);
 
@@ -68,7 +68,7 @@ extern GrRequest *gr_kind_request(GrRequestKind kind, GrRowShape shape, int ngro
 /* Makes gr_request_scratch_nbytes() bytes in the current memory context. */
 extern void *gr_request_scratch(const GrRequest *request);
 
-/* gr_request_add(), interruptible */
+/* Adds rows to sums as gr_request_add() does, interruptibly. */
 extern void gr_add_request(const GrRequest *request, double *sums, const double *rows, int64 nrows, void *scratch);
 
 #endif							/* GPUREG_RUN_REQUEST_H */

@@ -1,6 +1,5 @@
 /*
- * service.h: the device service: a background worker that owns a device for all sessions of the server, and how a
- * session gets to it.
+ * service.h: connects sessions to device services: background workers that own a device for all sessions of the server.
  *
  * A session that wants a device connects to the service of that device, and starts the service if none runs. The
  * session then has a channel (compute/remote/remote.h) to a thread of the service, which computes in place of the

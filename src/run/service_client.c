@@ -1,9 +1,9 @@
 /*
- * service_client.c: the session's side of the device service: connecting, leasing, leaving.
+ * service_client.c: connects a session to device services, leases their memory, and disconnects.
  *
- * A session has one connection at a time, and perhaps another to the service that computes on the CPU, which has kept
- * rows. It is made when a device is first wanted, kept until the session ends or wants another device, and made anew
- * where its service has ended.
+ * A session has one connection to a device's service and, for rows kept on the CPU, perhaps another one to the service
+ * that computes on the CPU. A connection is made when it is first needed, kept until the session ends or needs another
+ * device, and made anew if its service has ended.
  */
 #include "postgres.h"
 
@@ -22,26 +22,26 @@
 #include "run/service_shared.h"
 #include "run/wait.h"
 
-#define START_TIMEOUT_MS 10000	/* a service that doesn't answer in this time isn't there */
+#define START_TIMEOUT_MS 10000	/* a service that doesn't answer in this time counts as absent */
 #define NAP_MS 10
 #define AWAIT_NAP_NS 200000
 
 typedef struct Connection
 {
 	GrControl  *control;
-	GrClientSlot *slot;			/* NULL: none */
-	pthread_t	thread;			/* which has made it: others can't lease */
+	GrClientSlot *slot;			/* NULL: not connected */
+	pthread_t	thread;			/* thread that made the connection, the only one that can lease */
 	GrService  *service;
-	uint64		generation;		/* of the service */
-	uint64		number;			/* of connections that this session has had */
+	uint64		generation;		/* generation of the service */
+	uint64		number;			/* number of the connection among all that this session has made */
 	dsm_segment *segments[GR_REMOTE_AREAS];
 	GrRemoteClient client;
 } Connection;
 
-/* The device's, and that to the CPU's service, for kept rows, where it doesn't stand in for the device */
+/* [0]: connection to the device's service; [1]: to the CPU's, for kept rows, unless that stands in for the device */
 static Connection connections[2];
 int			gr_service_njobs;
-static bool leaves_at_exit;		/* the callback is registered */
+static bool leaves_at_exit;		/* leave_at_exit() is registered */
 
 static int	lease_area(GrRemoteClient *client, size_t nbytes);
 static void end_area(GrRemoteClient *client, int area);
@@ -60,7 +60,7 @@ takes_clients(const GrService *service)
 	return state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
 }
 
-/* Is the service still the one that the session has connected to, and does it answer? */
+/* True if the session is connected, and the service it connected to still runs and answers. */
 static bool
 is_alive(const Connection *c)
 {
@@ -74,12 +74,12 @@ wake_service(const Connection *c)
 {
 	Latch	   *latch;
 
-	/* read once: the service takes it away, without our lock, when it ends */
+	/* read the latch once: a service that ends sets it to NULL without the lock */
 	if (is_alive(c) && (latch = __atomic_load_n(&c->service->latch, __ATOMIC_ACQUIRE)) != NULL)
 		SetLatch(latch);
 }
 
-/* Leaves the slot to the service, or, where that has ended, to whoever comes. */
+/* Ends a connection, if there is one. A service that still runs frees the slot; else this session does. */
 static void
 disconnect(Connection *c)
 {
@@ -98,7 +98,7 @@ disconnect(Connection *c)
 	gr_channel_close(&slot->channel);
 	c->slot = NULL;
 	LWLockAcquire(&c->control->lock, LW_EXCLUSIVE);
-	/* a service that ends looks for its clients under the lock */
+	/* under the lock a service can't end unnoticed: an ending service frees its clients' slots under it */
 	served = c->service->generation == c->generation && service_state(c->service) != GR_SERVICE_DOWN;
 	if (!served)
 		gr_channel_end(&slot->channel);
@@ -109,8 +109,9 @@ disconnect(Connection *c)
 }
 
 /*
- * Exit callback. First ends the transaction's objects on the device, while there is a channel to do so. If the session
- * ends in the midst of a wait, its command is still under way and would delay that: the command is canceled.
+ * Exit callback: aborts the transaction, whose callbacks end its objects on the device, and then disconnects. The
+ * connections are needed for the abort and go last. Setting stopping cancels a command that the session was waiting
+ * for when it was terminated, so that the abort need not wait for the command's end.
  */
 static void
 leave_at_exit(int code, Datum arg)
@@ -126,7 +127,7 @@ leave_at_exit(int code, Datum arg)
 	disconnect(&connections[1]);
 }
 
-/* Sleeps a little. Interrupts are left for later: what is waited for never takes long. */
+/* Sleeps for NAP_MS or until the latch is set. Doesn't handle interrupts: all waits that nap are short. */
 static void
 nap(void)
 {
@@ -382,7 +383,7 @@ gr_service_connect(int gpu_id, const char **reason)
 		service = find_service(c->control, gpu_id);
 		LWLockRelease(&c->control->lock);
 		__atomic_store_n(&c->slot->touched, gr_now_ms(), __ATOMIC_RELAXED);
-		/* computations that are under way keep theirs */
+		/* computations under way keep their connection, even if it is to another device's service */
 		if (service == c->service || gr_service_njobs > 0)
 			return &c->client;
 	}
@@ -419,18 +420,18 @@ gr_service_connect_to(int number, uint64 generation, const char **reason)
 }
 
 /*
- * Holds
+ * Holds of kept rows, for as long as a statement uses them
  */
 
 typedef struct Hold
 {
 	Connection *connection;
-	uint64		number;			/* of the connection: another one has no such hold */
-	uint64	   *place;			/* NULL: none was taken */
+	uint64		number;			/* number of the connection; a later connection doesn't have the hold */
+	uint64	   *place;			/* entry of the slot's holds; NULL: all entries were taken, or the set was gone */
 	MemoryContextCallback callback;
 } Hold;
 
-/* With the lock */
+/* True if a set of kept rows with this id is complete and in the list. The caller holds the lock. */
 static bool
 is_listed(const GrControl *control, uint64 id)
 {
@@ -519,7 +520,7 @@ gr_service_is_warm(int gpu_id)
 
 	if (control == NULL)
 		return false;
-	/* without the lock, as it may be asked for each row: what has just changed may be missed */
+	/* takes no lock, as this may be called for each row, and may miss a change that has just been made */
 	service = find_service(control, gr_debug_service ? GR_STAND_IN_ID : gpu_id);
 	return service != NULL && service_state(service) == GR_SERVICE_READY;
 }

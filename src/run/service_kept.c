@@ -1,30 +1,30 @@
 /*
  * service_kept.c: rows that a device service keeps; see service_kept.h.
  *
- * The list of what is kept is the control block's, and this is what it names. Threads put rows here, and take them by
- * turns to derive others; the service's process ends those that the list has no more.
+ * The control block has the list of kept sets; this file has the rows that the list names. Threads of the service put
+ * rows here, and take turns in using them; the service's process ends rows that are no longer in the list.
  */
 #include "postgres.h"
 
 #include "compute/base/thread.h"
 #include "run/service_kept.h"
 
-#define ITEMS_MAX (2 * GR_KEPT_MAX) /* those that replace others, too, and those that are still in use */
-#define LOOK_NS 10000000		/* between two looks for a cancel */
+#define ITEMS_MAX (2 * GR_KEPT_MAX) /* twice the list's size: replaced rows stay while they are in use */
+#define LOOK_NS 10000000		/* interval at which a wait looks for a cancel */
 
 typedef struct KeptItem
 {
-	uint64		id;				/* 0: none */
+	uint64		id;				/* 0: the place is free */
 	GrSink	   *sink;
 	int			ncolumns;
 	size_t		nbytes;			/* memory of its rows and their description */
-	GrStay		stay;			/* its owner */
-	int			nusers;			/* threads that have it, or wait for it */
-	pthread_mutex_t turn;		/* the one that has it */
+	GrStay		stay;			/* owner of the rows */
+	int			nusers;			/* threads that use the item, or wait for it */
+	pthread_mutex_t turn;		/* held by the thread that uses the sink */
 } KeptItem;
 
 static KeptItem items[ITEMS_MAX];
-static pthread_mutex_t items_mutex = PTHREAD_MUTEX_INITIALIZER; /* of all but the sinks themselves */
+static pthread_mutex_t items_mutex = PTHREAD_MUTEX_INITIALIZER; /* protects items, except sinks: see turn */
 static const GrBackend *kept_backend;
 static void (*release_bytes) (GrRemoteServer *server, size_t nbytes, const GrStay *stay);
 
@@ -68,7 +68,7 @@ leave_item(KeptItem *item)
 	(void) pthread_mutex_unlock(&items_mutex);
 }
 
-/* Locks the item for this thread's use. Returns false if host cancels the wait. */
+/* Waits until no other thread uses the item, and locks its turn for this thread. Returns false if host is canceled. */
 static bool
 await_turn(KeptItem *item, const GrHost *host)
 {
@@ -207,7 +207,7 @@ gr_kept_sweep(GrControl *control)
 	}
 }
 
-/* Runs when no thread is left. */
+/* Ends all items. No thread of the service is left. */
 void
 gr_kept_end(void)
 {

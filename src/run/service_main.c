@@ -1,12 +1,12 @@
 /*
  * service_main.c: the device service: a background worker that opens a device and serves the sessions that connect.
  *
- * The process itself looks after its clients: it gives them memory and takes it back, starts a thread for each, and
- * clears away what is left of those that are gone. Threads carry out what clients ask for, by gr_remote_serve(). They
- * touch nothing of PostgreSQL's and have all signals blocked; none is left when the process exits.
+ * The process gives memory to its clients and takes it back, starts a thread for each client, and frees the slots of
+ * clients that are gone. The threads carry out the clients' commands, by gr_remote_serve(). They call nothing of
+ * PostgreSQL and have all signals blocked; none is left when the process exits.
  *
- * A lost device ends the service: the statements that were using it fail, sessions live on, and the next one that wants
- * the device starts another.
+ * A lost device ends the service: statements that were using it fail, their sessions go on, and the next session that
+ * wants the device starts another service.
  */
 #include "postgres.h"
 
@@ -34,38 +34,38 @@
 #include "run/service_shared.h"
 #include "run/wait.h"
 
-#define TICK_MS 10				/* between two looks at threads that start or end */
+#define TICK_MS 10				/* interval of the loop while threads start or end */
 #define LONG_TICK_MS 1000
 #define POOL_MAX 256			/* greatest number of segments, leased or not */
-#define SPARE_MS 10000			/* a segment that nobody has leased for so long goes */
+#define SPARE_MS 10000			/* time after which a segment that isn't leased is freed */
 #define SEGMENT_NBYTES_MIN ((Size) 256 << 10)
 
 /* Shared memory for leases. Sizes are powers of two, so that a returned segment suits many later requests. */
 typedef struct Segment
 {
-	dsm_segment *segment;		/* NULL: none */
+	dsm_segment *segment;		/* NULL: the place is free */
 	Size		nbytes;
 	bool		leased;
 	bool		pinned;			/* by the device */
 	int64		returned;		/* time by gr_now_ms() */
 } Segment;
 
-/* A client's thread, and what it works with */
+/* A client's thread and its data. */
 typedef struct Attendant
 {
-	GrClientSlot *slot;			/* NULL: none */
+	GrClientSlot *slot;			/* NULL: no client */
 	GrRemoteServer server;
-	int			segments[GR_REMOTE_AREAS];	/* of the pool; -1: none */
+	int			segments[GR_REMOTE_AREAS];	/* index in pool of each area's segment; -1: no segment */
 	pthread_t	thread;
 	bool		started;
 	uint32		finished;		/* set by the thread at its end */
-	GrError		error;			/* why the thread could not begin */
+	GrError		error;			/* error that kept the thread from beginning */
 } Attendant;
 
 static GrControl *control;
 static GrService *service;
 static const GrBackend *backend;
-static GrSession *session;		/* of the device; NULL on the CPU */
+static GrSession *session;		/* session of the device; NULL on the CPU */
 static Segment pool[POOL_MAX];
 static Attendant *attendants;
 static pthread_t opener;
@@ -75,7 +75,7 @@ static bool opened;
 static GrError open_error;
 static GrError lost_error;
 static int	nstand_ins;			/* see stand_in() */
-static const GrRemoteStore *store;	/* of kept rows, once the device is open */
+static const GrRemoteStore *store;	/* store of kept rows, once the device is open */
 static bool idle;				/* the service ends because nobody has used it */
 static uint32 device_lost;		/* 1: a thread is writing lost_error, 2: lost_error is complete */
 
@@ -131,7 +131,7 @@ attend(void *arg)
 	Attendant  *a = arg;
 	GrOpenOptions options = {.device_id = service->gpu_id,.serves_many = true};
 
-	/* not the one that has most free memory now */
+	/* -1 would choose the device with most free memory now, which may be another one */
 	if (session != NULL && service->gpu_id == -1)
 		options.device_id = backend->device->describe(session)->id;
 	if (backend->device == NULL || backend->device->open(&a->server.session, &options, &a->error))
@@ -528,7 +528,7 @@ finish_opening(void)
 	{
 		size_t		nbytes = (size_t) sysconf(_SC_PHYS_PAGES) * (size_t) sysconf(_SC_PAGESIZE);
 
-		/* the server and others need memory, too */
+		/* offer only a quarter of the memory: the server and other processes need memory, too */
 		service->info = (GrDeviceInfo) {
 			.id = -1,.name = "the CPU in place of a GPU",.memory_total = nbytes,.memory_free = nbytes / 4
 		};
@@ -565,7 +565,7 @@ retire_if_idle(int64 now)
 		for (int j = 0; j < GR_REMOTE_AREAS && unused; j++)
 			unused = a->segments[j] < 0 || j == a->slot->channel.bulk;
 	}
-	/* rows that a client has stored meanwhile are looked for after the client */
+	/* look for kept rows after clients: a client may have stored rows before it left */
 	unused = unused && !gr_kept_has_any() && now - service->started >= gr_service_idle * INT64CONST(1000);
 	if (unused)
 		__atomic_store_n(&service->state, GR_SERVICE_ENDING, __ATOMIC_SEQ_CST);
@@ -627,7 +627,7 @@ begin_service(int number)
 	__atomic_store_n(&service->latch, MyLatch, __ATOMIC_RELEASE);
 	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
-	/* whatever fails from here on, those who wait are told */
+	/* if anything fails from here on, the callback tells the sessions that wait */
 	before_shmem_exit(end_service, (Datum) 0);
 	attendants = MemoryContextAllocZero(TopMemoryContext, control->nclients * sizeof(Attendant));
 	backend = service->gpu_id == GR_STAND_IN_ID ? stand_in() :
@@ -679,7 +679,7 @@ gr_service_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGINT, GR_SIGNAL_IGNORED);
 	BackgroundWorkerUnblockSignals();
-	/* of no database: so that pg_stat_activity shows it, and pg_terminate_backend() ends it */
+	/* connect to no database, so that pg_stat_activity shows the service and pg_terminate_backend() ends it */
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	begin_service(DatumGetInt32(arg));
 	for (;;)

@@ -1,8 +1,8 @@
 /*
- * service_memory.c: how a device service gives out memory for rows; see service_memory.h.
+ * service_memory.c: limits the memory that a device service gives to clients for their rows; see service_memory.h.
  *
- * Rows that stay, kept or on their way to be kept, may never give their memory back. Nobody waits for that: a request
- * waits only while the memory of rows that do not stay would be enough for it.
+ * Rows that stay, which are kept or on their way to be kept, may never give their memory back. So a request waits only
+ * if it could be met once all other rows, which are temporary, are gone.
  */
 #include "postgres.h"
 
@@ -12,14 +12,14 @@
 #include "run/service_kept.h"
 #include "run/service_memory.h"
 
-#define LOOK_NS 10000000		/* between two looks for a cancel */
+#define LOOK_NS 10000000		/* interval at which a wait looks for a cancel */
 #define OWNERS_MAX (3 * GR_KEPT_MAX)	/* owners of sets in the service's store or on their way there */
 
-/* An owner of rows that stay */
+/* A role that owns rows that stay. */
 typedef struct Owner
 {
 	uint32		owner;
-	uint64		nbytes;			/* that its rows take; 0: the place is free */
+	uint64		nbytes;			/* bytes of the owner's rows that stay; 0: the entry is free */
 } Owner;
 
 static struct
@@ -116,7 +116,7 @@ await_memory(void)
 bool
 gr_memory_admit(GrRemoteServer *server, const GrAdmission *wanted, const GrHost *host, double *waited_s, GrError *err)
 {
-	/* a client that has memory does not wait: other clients may be waiting for that memory */
+	/* a client that already has memory doesn't wait, as clients that wait for each other's memory would deadlock */
 	double		wait_s = server->channel->admitted_nbytes == 0 ? wanted->wait_s : 0;
 	double		started = gr_now();
 	bool		canceled = false;

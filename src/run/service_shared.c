@@ -1,5 +1,5 @@
 /*
- * service_shared.c: the control block: where it is, and what that takes in each version of PostgreSQL.
+ * service_shared.c: makes and finds the control block, in each version of PostgreSQL.
  *
  * An upgrade replaces the library while sessions that have loaded the old one go on, and PostgreSQL 17 and later give
  * both the same named segment. So the name "gpureg" stands for a header whose layout never changes. The header says
@@ -32,11 +32,11 @@ typedef union GrControlHeader
 	{
 		uint64		magic;
 		char		build[128];	/* gr_build_identity of the library that made the control block */
-		char		version[32];	/* of that library */
+		char		version[32];	/* version of that library */
 		uint32		replaced;	/* 1: a service could not start, as the library on disk is another build */
 		int			tranche;
 		dsm_handle	control;	/* from PostgreSQL 17 on; DSM_HANDLE_INVALID until the control block is made */
-		LWLock		lock;		/* for making the control block */
+		LWLock		lock;		/* held while the control block is made */
 	};
 	char		padding[HEADER_NBYTES];
 } GrControlHeader;
@@ -44,7 +44,7 @@ typedef union GrControlHeader
 static GrControlHeader *header; /* NULL: not attached, or of 0.1.0, which had none */
 GrControl  *gr_control_block;	/* NULL: not attached */
 const uint32 *gr_control_replaced;
-static char mismatch[250];		/* why this process must not use the control block; empty: it may, or has not looked */
+static char mismatch[250];		/* reason not to use the control block; empty: none is known */
 
 static Size
 control_size(void)
@@ -98,8 +98,8 @@ gr_service_init(void)
 }
 
 /*
- * The named segment; NULL if another library made it with another size, as 0.1.0 did. PostgreSQL reports that as an
- * error while it holds a lock of the registry. Callers hold no lock.
+ * Attaches the named segment. NULL if another library made it with another size, as 0.1.0 did: PostgreSQL reports this
+ * as an error while it holds a lock of the registry. The caller must hold no LWLock, as all are released then.
  */
 static GrControlHeader *
 attach_header(void)
@@ -126,7 +126,7 @@ attach_header(void)
 	return h;
 }
 
-/* The control block that the header leads to, made if need be. Its size is that of this build. */
+/* Attaches the control block that the header leads to, or makes it, with this build's size. */
 static GrControl *
 attach_block(GrControlHeader *h)
 {

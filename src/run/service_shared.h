@@ -57,8 +57,8 @@ typedef struct GrArea
 typedef enum GrClientState
 {
 	GR_CLIENT_FREE,
-	GR_CLIENT_CONNECTED,		/* its session has connected and begun the channel */
-	GR_CLIENT_GONE				/* its session has ended; the service frees the slot */
+	GR_CLIENT_CONNECTED,		/* the session has connected and begun the channel */
+	GR_CLIENT_GONE				/* the session has left; the service frees the slot */
 } GrClientState;
 
 typedef struct GrClientSlot

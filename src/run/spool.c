@@ -1,5 +1,5 @@
 /*
- * spool.c: rows in a temporary file of PostgreSQL's.
+ * spool.c: rows in a temporary file of PostgreSQL; see spool.h.
  */
 #include "postgres.h"
 

@@ -1,5 +1,5 @@
 /*
- * spool.h: rows in a temporary file of PostgreSQL's, for passes over rows that do not fit into memory.
+ * spool.h: rows in a temporary file of PostgreSQL, for passes over rows that do not fit into memory.
  */
 #ifndef GPUREG_SPOOL_H
 #define GPUREG_SPOOL_H
