@@ -6,6 +6,7 @@
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
@@ -156,6 +157,23 @@ gr_own_type(Oid sibling, const char *name)
 
 	check_member(sibling, TypeRelationId, type, name);
 	return type;
+}
+
+char *
+gr_symbol_of(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	char	   *symbol = NULL;
+	Datum		source;
+	bool		isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId && !isnull)
+		symbol = TextDatumGetCString(source);
+	ReleaseSysCache(tuple);
+	return symbol;
 }
 
 /*
@@ -311,18 +329,34 @@ gr_check_groupable(Oid type, const char *name)
 				 errhint("Cast the column in the query, for example to text.")));
 }
 
+/* Groups by an entry of the target list. */
+static void
+group_by(GrWrapper *wrapper, TargetEntry *entry)
+{
+	Query	   *tree = wrapper->tree;
+	SortGroupClause *group = makeNode(SortGroupClause);
+
+	if (!find_grouping(group, exprType((Node *) entry->expr)))
+		elog(ERROR, "type %u cannot be grouped", exprType((Node *) entry->expr));
+	entry->ressortgroupref = group->tleSortGroupRef = list_length(tree->groupClause) + 1;
+	tree->groupClause = lappend(tree->groupClause, group);
+}
+
 void
 gr_wrapper_group(GrWrapper *wrapper, Expr *value)
 {
 	Query	   *tree = wrapper->tree;
-	SortGroupClause *group = makeNode(SortGroupClause);
 	TargetEntry *entry = makeTargetEntry(value, list_length(tree->targetList) + 1, NULL, true);
 
-	if (!find_grouping(group, exprType((Node *) value)))
-		elog(ERROR, "type %u cannot be grouped", exprType((Node *) value));
-	entry->ressortgroupref = group->tleSortGroupRef = list_length(tree->groupClause) + 1;
+	group_by(wrapper, entry);
 	tree->targetList = lappend(tree->targetList, entry);
-	tree->groupClause = lappend(tree->groupClause, group);
+}
+
+void
+gr_wrapper_select_group(GrWrapper *wrapper, Expr *value)
+{
+	gr_wrapper_select(wrapper, value);
+	group_by(wrapper, llast_node(TargetEntry, wrapper->tree->targetList));
 }
 
 GrQuery *

@@ -35,6 +35,9 @@ extern Oid	gr_find_own_function(Oid sibling, const char *name, int ntypes, const
 /* Returns the extension's type with this name, from sibling's schema. ERROR if there is no such type. */
 extern Oid	gr_own_type(Oid sibling, const char *name);
 
+/* Returns the symbol of a function in C, in the current memory context, or NULL if it is in another language. */
+extern char *gr_symbol_of(Oid function);
+
 /* Begins a wrapper that selects nothing yet. */
 extern void gr_wrap_query(GrWrapper *wrapper, const GrQuery *query);
 
@@ -69,6 +72,9 @@ extern void gr_check_groupable(Oid type, const char *name);
 
 /* Groups by a value that is not selected. Its type must have passed gr_check_groupable(). */
 extern void gr_wrapper_group(GrWrapper *wrapper, Expr *value);
+
+/* Adds a column to the selected columns and groups by it. Its type must have passed gr_check_groupable(). */
+extern void gr_wrapper_select_group(GrWrapper *wrapper, Expr *value);
 
 /* Turns the wrapper into a query, like the user's own, whose columns have these names. Ends the wrapper. */
 extern GrQuery *gr_wrapper_query(GrWrapper *wrapper, const char **names);

@@ -49,7 +49,10 @@ allocate_sources(GrScanAggregate *a, int n)
 	a->row_at = palloc(Max(n, 1) * sizeof(int32));
 }
 
-/* Sets a->direct if all sources are columns of numbers, with their kinds and attributes in the order of the sources. */
+/*
+ * Sets a->direct if all sources are columns of numbers, with their kinds and attributes in the order of the sources. The
+ * first source may have guards.
+ */
 static void
 find_direct(GrScanAggregate *a, TupleDesc table)
 {
@@ -63,6 +66,8 @@ find_direct(GrScanAggregate *a, TupleDesc table)
 	{
 		const Expr *source = list_nth(a->parts.sources, k);
 
+		if (k == 0)
+			source = gr_without_guards(source, table, GR_SCAN_GUARDS_MAX, a->guards, &a->nguards);
 		a->direct = gr_is_number_column(source, table, &a->kinds[k]);
 		if (a->direct)
 			a->attributes[k] = ((const Var *) source)->varattno;
@@ -160,6 +165,7 @@ begin_key(GrScanState *s, int k, Expr *expr, Oid equal, FmgrInfo *hash)
 		TupleDescAttr(table, var->varattno - 1)->atttypid == var->vartype;
 	if (key->direct)
 		key->attribute = var->varattno;
+	key->fold = gr_scan_fold(expr, table);
 }
 
 /* Begins the keys, which are the targets other than aggregates. operators: equality operators in the same order */
@@ -221,40 +227,89 @@ locate_arguments(const GrScanState *s, GrScanAggregate *a)
 	}
 }
 
-/* Collects the attributes that comparisons, direct keys and direct aggregates read from tuples. */
-static void
-want_columns(GrScanState *s)
+/* Returns the number of attributes that list_wanted() lists at most. */
+static int
+count_wanted(const GrScanState *s)
 {
 	int			n = s->ncomparisons + s->nkeys;
-	AttrNumber *wanted;
-	int			nwanted = 0;
 
+	for (int k = 0; k < s->nkeys; k++)
+		n += s->keys[k].fold == NULL ? 0 : s->keys[k].fold->n;
 	for (int i = 0; i < s->naggregates; i++)
-		n += s->aggregates[i].nsources;
-	wanted = palloc(Max(n, 1) * sizeof(AttrNumber));
-	n = 0;
+		n += s->aggregates[i].nsources + s->aggregates[i].nguards;
+	return n;
+}
+
+/* Lists the attributes that comparisons, direct keys, folds and direct aggregates read from tuples. Returns how many. */
+static int
+list_wanted(const GrScanState *s, AttrNumber *wanted)
+{
+	int			n = 0;
+
 	for (int k = 0; k < s->ncomparisons; k++)
 		wanted[n++] = s->comparisons[k].attribute;
 	for (int k = 0; k < s->nkeys; k++)
-		if (s->keys[k].direct)
-			wanted[n++] = s->keys[k].attribute;
+	{
+		const GrScanKey *key = &s->keys[k];
+
+		if (key->direct)
+			wanted[n++] = key->attribute;
+		for (int i = 0; key->fold != NULL && i < key->fold->n; i++)
+			wanted[n++] = key->fold->attributes[i];
+	}
 	for (int i = 0; i < s->naggregates; i++)
-		for (int k = 0; s->aggregates[i].direct && k < s->aggregates[i].nsources; k++)
-			wanted[n++] = s->aggregates[i].attributes[k];
+	{
+		const GrScanAggregate *a = &s->aggregates[i];
+
+		for (int k = 0; a->direct && k < a->nsources; k++)
+			wanted[n++] = a->attributes[k];
+		for (int k = 0; a->direct && k < a->nguards; k++)
+			wanted[n++] = a->guards[k];
+	}
+	return n;
+}
+
+/* Finds the wanted attributes among s->columns. Those of sources are found when their aggregate starts. */
+static void
+find_wanted(GrScanState *s)
+{
+	for (int k = 0; k < s->ncomparisons; k++)
+		s->comparisons[k].wanted = gr_find_wanted(&s->columns, s->comparisons[k].attribute);
+	for (int k = 0; k < s->nkeys; k++)
+	{
+		GrScanKey  *key = &s->keys[k];
+
+		if (key->direct)
+			key->wanted = gr_find_wanted(&s->columns, key->attribute);
+		for (int i = 0; key->fold != NULL && i < key->fold->n; i++)
+			key->fold->wanted[i] = gr_find_wanted(&s->columns, key->fold->attributes[i]);
+	}
+	for (int i = 0; i < s->naggregates; i++)
+	{
+		GrScanAggregate *a = &s->aggregates[i];
+
+		if (a->transition != NULL && a->direct)
+			locate_arguments(s, a);
+		for (int k = 0; a->direct && k < a->nguards; k++)
+			a->guards_wanted[k] = gr_find_wanted(&s->columns, a->guards[k]);
+	}
+}
+
+/* Sets s->columns to the attributes that are read from tuples. */
+static void
+want_columns(GrScanState *s)
+{
+	AttrNumber *wanted = palloc(Max(count_wanted(s), 1) * sizeof(AttrNumber));
+	int			n = list_wanted(s, wanted);
+	int			nwanted = 0;
+
 	qsort(wanted, n, sizeof(AttrNumber), compare_attributes);
 	for (int k = 0; k < n; k++)
 		if (nwanted == 0 || wanted[nwanted - 1] != wanted[k])
 			wanted[nwanted++] = wanted[k];
 	gr_heap_want(&s->columns, RelationGetDescr(s->child->ss.ss_currentRelation), nwanted, wanted);
 	s->at = palloc(Max(nwanted, 1) * sizeof(int32));
-	for (int k = 0; k < s->ncomparisons; k++)
-		s->comparisons[k].wanted = gr_find_wanted(&s->columns, s->comparisons[k].attribute);
-	for (int k = 0; k < s->nkeys; k++)
-		if (s->keys[k].direct)
-			s->keys[k].wanted = gr_find_wanted(&s->columns, s->keys[k].attribute);
-	for (int i = 0; i < s->naggregates; i++)
-		if (s->aggregates[i].transition != NULL && s->aggregates[i].direct)
-			locate_arguments(s, &s->aggregates[i]);
+	find_wanted(s);
 }
 
 /* Fills a's arrays in the order of a row: the nroles sources with a role, which are the first sources, come last. */
@@ -357,5 +412,5 @@ gr_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	for (int i = 0; i < s->naggregates; i++)
 		s->by_slot |= !s->aggregates[i].direct || s->aggregates[i].filter != NULL;
 	for (int k = 0; k < s->nkeys; k++)
-		s->by_slot |= !s->keys[k].direct;
+		s->by_slot |= !s->keys[k].direct && s->keys[k].fold == NULL;
 }

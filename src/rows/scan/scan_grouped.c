@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "rows/scan/scan_state.h"
+#include "rows/state/fold_key.h"
 #include "rows/state/state.h"
 #include "run/spool.h"
 
@@ -46,9 +47,76 @@ reckon_group(GrScanState *s)
 	}
 }
 
-static void
-scatter(GrScanState *s, GrScanAggregate *a)
+/* Returns the group of a fold, or NULL after beginning a record in *file if there is no memory for the group. */
+static GrGroup *
+find_fold_group(GrScanState *s, int32 fold, BufFile **file)
 {
+	uint32		hash;
+	GrGroup    *group;
+
+	s->key_values[0] = Int32GetDatum(fold);
+	hash = gr_groups_hash(s->groups, s->key_values, 0);
+	group = gr_groups_find(s->groups, hash, s->key_values, 0);
+	return group == NULL ? gr_scan_make_room(s, hash, 0, file) : group;
+}
+
+/*
+ * Finds the groups of the taker's rows by their folds. Rows without a group in memory go to files, and the others close
+ * the gaps.
+ */
+static void
+find_fold_groups(GrScanState *s, GrScanAggregate *a)
+{
+	GrTaker    *taker = a->taker;
+	const GrScanFold *fold = s->keys[0].fold;
+	GrGroup    *known[GR_NET_FOLDS_MAX + 1];	/* groups of this block's folds; NULL: not looked for yet */
+	int32		folds[GR_TAKER_ROWS_MAX];
+	int64		n = 0;
+
+	if (fold->by_key)
+		gr_scan_draw_key_folds(fold, s->fold_keys, taker->nrows, folds);
+	else
+		gr_scan_draw_folds(fold, (const double *) taker->rows, taker->nrows, a->nsources, s->fold_columns, folds);
+	memset(known, 0, (fold->nfolds + 1) * sizeof(GrGroup *));
+	for (int64 k = 0; k < taker->nrows; k++)
+	{
+		char	   *row = taker->rows + k * taker->row_nbytes;
+		BufFile    *file = NULL;
+		GrGroup    *group = known[folds[k]];
+
+		if (group == NULL)
+			group = known[folds[k]] = find_fold_group(s, folds[k], &file);
+		if (unlikely(group == NULL))
+		{
+			gr_spill_part(file, GR_SPILLED_ROW, row, taker->row_nbytes);
+			continue;
+		}
+		if (n < k)
+			memcpy(taker->rows + n * taker->row_nbytes, row, taker->row_nbytes);
+		a->states[n++] = &group->states[0].state;
+	}
+	taker->nrows = n;
+}
+
+void
+gr_scan_put_folds(GrScanState *s)
+{
+	GrScanAggregate *a = &s->aggregates[0];
+
+	if (!s->has_undrawn)
+		return;
+	s->has_undrawn = false;
+	reckon_group(s);
+	find_fold_groups(s, a);
+	gr_taker_scatter(a->taker, a->states, s->groups->context);
+	a->taker->at = a->taker->rows;
+	reckon_group(s);
+}
+
+void
+gr_scan_scatter(GrScanState *s, GrScanAggregate *a)
+{
+	gr_scan_put_folds(s);
 	gr_taker_scatter(a->taker, a->states, s->groups->context);
 	reckon_group(s);
 }
@@ -58,7 +126,7 @@ scatter_all(GrScanState *s)
 {
 	for (int i = 0; i < s->naggregates; i++)
 		if (s->aggregates[i].taker != NULL)
-			scatter(s, &s->aggregates[i]);
+			gr_scan_scatter(s, &s->aggregates[i]);
 }
 
 void
@@ -84,7 +152,7 @@ gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_be
 	if (unlikely(s->groups->group_nbytes == 0))
 		reckon_group(s);
 	if (!gr_taker_has_room(taker))
-		scatter(s, a);
+		gr_scan_scatter(s, a);
 }
 
 /*

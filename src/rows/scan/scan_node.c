@@ -267,6 +267,9 @@ rescan(CustomScanState *node)
 	s->next = NULL;
 	s->exchange = NULL;
 	s->wrote_groups = false;
+	s->has_undrawn = false;
+	s->fold_keys = NULL;
+	s->fold_columns = NULL;
 	s->emitting = false;
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);

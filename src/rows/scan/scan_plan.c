@@ -29,6 +29,7 @@
 #include "rows/scan/scan_groups.h"
 #include "rows/scan/scan_transitions.h"
 #include "rows/scan/taker.h"
+#include "rows/state/fold_key.h"
 #include "run/compat.h"
 
 PG_FUNCTION_INFO_V1(gr_scan_support);
@@ -53,7 +54,7 @@ static create_upper_paths_hook_type previous_hook = NULL;
 typedef struct Scanned
 {
 	PlannerInfo *root;
-	RelOptInfo *table;			/* the scanned table, or the parent of partitions */
+	RelOptInfo *table;			/* the scanned table, or the parent of partitions; any relation if scans is false */
 	RelOptInfo *grouped;		/* receives the paths of the final aggregates */
 	RelOptInfo *partial;		/* relation of the partial aggregates */
 	PathTarget *target;			/* keys and partial aggregates */
@@ -63,7 +64,33 @@ typedef struct Scanned
 	double		ngroups;		/* estimated number of groups */
 	double		state_nbytes;	/* estimated size of a group's states */
 	Cost		row_cost;		/* of a row for all aggregates */
+	bool		scans;			/* custom scans can make the partial aggregates of table */
 } Scanned;
+
+/*
+ * Returns the number of groups of nrows rows. The planner takes a key computed from columns for as many values as the
+ * columns have, but folds are few.
+ */
+static double
+count_groups(PlannerInfo *root, List *keys, double nrows)
+{
+	double		nfolds = 1;
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	foreach(cell, keys)
+	{
+		GrFoldCall	fold;
+
+		if (gr_fold_call(lfirst(cell), &fold))
+			nfolds *= fold.nfolds;
+		else
+			others = lappend(others, lfirst(cell));
+	}
+	if (others != NIL)
+		nfolds *= estimate_num_groups(root, others, nrows, NULL, NULL);
+	return clamp_row_est(Min(nfolds, nrows));
+}
 
 /*
  * Plans
@@ -155,7 +182,7 @@ make_scan(PlannerInfo *root, RelOptInfo *rel, int nworkers)
 static double
 group_number(const Scanned *s, double nrows)
 {
-	return s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, nrows, NULL, NULL);
+	return s->clause == NIL ? 1 : count_groups(s->root, s->keys, nrows);
 }
 
 /* Cost of grouping: comparing keys, returning groups, and files for the rows of groups that don't fit into memory */
@@ -340,6 +367,35 @@ scan_workers(const Scanned *s)
 		compute_parallel_worker(s->table, s->table->pages, -1, max_parallel_workers_per_gather) : 0;
 }
 
+/*
+ * Adds the executor's own hashed aggregates, with and without workers. The planner's paths assume as many folds as
+ * rows, and so sort the rows.
+ */
+static void
+add_fold_paths(const Scanned *s, const GroupPathExtraData *extra)
+{
+	AggClauseCosts costs = {0};
+	Path	   *path;
+	double		nrows;
+
+	if ((extra->flags & GROUPING_CAN_USE_HASH) == 0)
+		return;
+	get_agg_clause_costs(s->root, AGGSPLIT_SIMPLE, &costs);
+	add_path(s->grouped, (Path *) create_agg_path(s->root, s->grouped, s->table->cheapest_total_path,
+												  s->grouped->reltarget, AGG_HASHED, AGGSPLIT_SIMPLE, s->clause,
+												  s->having, &costs, s->ngroups));
+	if (!s->grouped->consider_parallel || s->table->partial_pathlist == NIL ||
+		(extra->flags & GROUPING_CAN_PARTIAL_AGG) == 0)
+		return;
+	memset(&costs, 0, sizeof(costs));
+	get_agg_clause_costs(s->root, AGGSPLIT_INITIAL_SERIAL, &costs);
+	path = (Path *) create_agg_path(s->root, s->partial, linitial(s->table->partial_pathlist), s->target, AGG_HASHED,
+									AGGSPLIT_INITIAL_SERIAL, s->clause, NIL, &costs, s->ngroups);
+	nrows = path->rows * path->parallel_workers;
+	path = (Path *) create_gather_path(s->root, s->partial, path, s->target, NULL, &nrows);
+	add_path(s->grouped, final_path(s, path, false, s->ngroups));
+}
+
 static void
 add_paths(const Scanned *s)
 {
@@ -442,8 +498,8 @@ find_keys(Scanned *s)
 }
 
 /*
- * True if the selected expressions and HAVING use only keys, aggregates with a taker, of which there is at least one,
- * and aggregates with a transition. Adds the aggregates to s->target as partial ones. SubPlans are rejected because the
+ * True if the selected expressions and HAVING use only keys and aggregates, of which this extension has at least one.
+ * Sets s->scans to false unless all aggregates have a taker, as at least one has, or a transition. Adds the aggregates to s->target as partial ones. SubPlans are rejected because the
  * planner would not find them in the target.
  */
 static bool
@@ -453,6 +509,7 @@ find_targets(Scanned *s)
 	List	   *found;
 	ListCell   *cell;
 	bool		taken = false;
+	bool		any = false;
 
 	s->target = create_empty_pathtarget();
 	others = find_keys(s);
@@ -465,15 +522,17 @@ find_targets(Scanned *s)
 		Aggref	   *aggregate = lfirst(cell);
 		GrTakerCall call;
 		Aggref	   *partial;
+		bool		ours;
 
 		if (list_member(s->keys, aggregate))
 			continue;
 		if (!IsA(aggregate, Aggref) || contain_subplans((Node *) aggregate))
 			return false;
-		if (gr_taker_call(aggregate, &call) && (s->clause == NIL || gr_taker_groups(&call)))
+		ours = gr_taker_call(aggregate, &call);
+		if (ours && contain_volatile_functions((Node *) call.constants))
+			return false;
+		if (ours && (s->clause == NIL || gr_taker_groups(&call)))
 		{
-			if (contain_volatile_functions((Node *) call.constants))
-				return false;
 			/* cached plans are made anew when these functions change */
 			record_plan_function_dependency(s->root, call.transition);
 			record_plan_function_dependency(s->root, call.combine);
@@ -487,13 +546,15 @@ find_targets(Scanned *s)
 			s->row_cost += transition_cost(s->root, aggregate);
 		}
 		else
-			return false;
+			s->scans = false;
+		any |= ours;
 		partial = makeNode(Aggref);
 		memcpy(partial, aggregate, sizeof(Aggref));
 		mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
 		add_new_columns_to_pathtarget(s->target, list_make1(partial));
 	}
-	return taken;
+	s->scans &= taken;
+	return any;
 }
 
 /* True if rel is a table, or the union of several by UNION ALL. */
@@ -503,7 +564,22 @@ is_table(PlannerInfo *root, const RelOptInfo *rel)
 	return rel->rtekind == RTE_RELATION || (rel->rtekind == RTE_SUBQUERY && planner_rt_fetch(rel->relid, root)->inh);
 }
 
-/* Adds paths with custom scans for the aggregates over a table to grouped, if the statement allows them. */
+static bool
+has_folds(const List *keys)
+{
+	GrFoldCall	fold;
+	ListCell   *cell;
+
+	foreach(cell, keys)
+		if (gr_fold_call(lfirst(cell), &fold))
+			return true;
+	return false;
+}
+
+/*
+ * Adds paths for the aggregates over table to grouped, if the statement allows them: custom scans, and the executor's
+ * aggregates of folds.
+ */
 static void
 think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPathExtraData *extra)
 {
@@ -512,25 +588,33 @@ think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPath
 		.clause = gr_group_clause(root),.ngroups = 1
 	};
 	const Query *query = root->parse;
+	bool		folds;
 
 	/*
 	 * A GROUP BY of constants alone has no clause left, but returns no row for an empty table, unlike a statement
 	 * without GROUP BY. The planner puts a filter without columns above the scan.
 	 */
-	if (!query->hasAggs || root->hasPseudoConstantQuals || query->groupingSets != NIL ||
-		(query->groupClause != NIL) != (s.clause != NIL) ||
+	s.scans = gr_enable_scan && table->reloptkind == RELOPT_BASEREL && is_table(root, table) &&
+		!root->hasPseudoConstantQuals;
+	if (!query->hasAggs || query->groupingSets != NIL || (query->groupClause != NIL) != (s.clause != NIL) ||
 		list_length(s.clause) > GR_GROUP_KEYS_MAX || (s.clause != NIL && !grouping_is_hashable(s.clause)) ||
-		table->reloptkind != RELOPT_BASEREL || !is_table(root, table) || !find_targets(&s))
+		(s.clause == NIL && !s.scans) || !find_targets(&s))
+		return;
+	folds = has_folds(s.keys);
+	if (!s.scans && !folds)
 		return;
 	if (s.clause != NIL)
-		s.ngroups = estimate_num_groups(root, s.keys, table->rows, NULL, NULL);
+		s.ngroups = count_groups(root, s.keys, table->rows);
 	s.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, table->relids);
 	s.partial->consider_parallel = grouped->consider_parallel;
 	s.partial->reltarget = s.target;
 	set_pathtarget_cost_width(root, s.target);
 	/* a state is wider than its type says */
 	s.target->width += (int) Min(s.state_nbytes, MaxAllocSize / 2);
-	add_paths(&s);
+	if (folds)
+		add_fold_paths(&s, extra);
+	if (s.scans)
+		add_paths(&s);
 }
 
 static void
@@ -538,7 +622,7 @@ upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOp
 {
 	if (previous_hook != NULL)
 		previous_hook(root, stage, input, output, extra);
-	if (gr_enable_scan && stage == UPPERREL_GROUP_AGG)
+	if (stage == UPPERREL_GROUP_AGG)
 		think(root, input, output, extra);
 }
 

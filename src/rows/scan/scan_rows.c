@@ -79,6 +79,14 @@ take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *a
 		read_row(a, data, a->fixed);
 		return;
 	}
+	for (int k = 0; k < a->nguards; k++)
+	{
+		if (at[a->guards_wanted[k]] < 0)
+		{
+			a->taker->nskipped++;
+			return;
+		}
+	}
 	for (int k = 0; k < a->nsources; k++)
 	{
 		a->row_at[k] = at[a->wanted[k]];
@@ -181,6 +189,9 @@ find_keys(GrScanState *s, const char *data, const int32 *at)
 			if (!isnull)
 				s->key_values[k] = gr_read_by_value(key->nbytes, data + offset);
 		}
+		else if (key->fold != NULL && data != NULL)
+			s->key_values[k] = Int32GetDatum(gr_scan_fold_of(key->fold, data, at == NULL ? s->columns.fixed : at,
+															 &isnull));
 		else
 		{
 			s->key_values[k] = ExecEvalExpr(key->value, s->child->ss.ps.ps_ExprContext, &isnull);
@@ -413,23 +424,72 @@ take_batch(GrScanState *s, const char *const *rows, int n)
 	}
 }
 
-/* True if the scan has one aggregate, over float8 at fixed offsets, no groups, and only comparisons in WHERE. */
+/* Returns the position in a's rows of a wanted attribute; -1: there is none */
+static int
+find_in_row(const GrScanAggregate *a, int wanted)
+{
+	for (int k = 0; k < a->nsources; k++)
+		if (a->wanted[k] == wanted)
+			return k;
+	return -1;
+}
+
+/* True if the scan has one aggregate, over float8 at fixed offsets, and only comparisons in WHERE. */
 static inline bool
 is_simple(const GrScanState *s)
 {
 	const GrScanAggregate *a = &s->aggregates[0];
 
-	return s->naggregates == 1 && s->nkeys == 0 && !s->by_slot && s->columns.all_fixed && a->direct &&
-		a->taker != NULL && a->all_float8 && !a->taker->shape.single && !a->taker->columns->weight;
+	return s->naggregates == 1 && !s->by_slot && s->columns.all_fixed && a->direct && a->taker != NULL &&
+		a->all_float8 && !a->taker->shape.single && !a->taker->columns->weight;
+}
+
+/*
+ * True if the folds of an aggregate's rows can be drawn together: from a key, or from columns which are all in the rows.
+ * Prepares this at the first call.
+ */
+static bool
+has_simple_folds(GrScanState *s)
+{
+	const GrScanAggregate *a = &s->aggregates[0];
+	const GrScanFold *fold = s->nkeys == 1 ? s->keys[0].fold : NULL;
+
+	if (fold == NULL || s->exchange != NULL || s->groups == NULL)
+		return false;
+	if (s->fold_keys != NULL || s->fold_columns != NULL)
+		return true;
+	if (fold->by_key)
+	{
+		s->fold_keys = MemoryContextAlloc(s->scan_context, GR_TAKER_ROWS_MAX * sizeof(int64));
+		return true;
+	}
+	if (!fold->all_float8 || a->nsources > FUNC_MAX_ARGS)
+		return false;
+	for (int k = 0; k < fold->n; k++)
+		if (find_in_row(a, fold->wanted[k]) < 0)
+			return false;
+	s->fold_columns = MemoryContextAlloc(s->scan_context, fold->n * sizeof(int));
+	for (int k = 0; k < fold->n; k++)
+		s->fold_columns[k] = find_in_row(a, fold->wanted[k]);
+	return true;
+}
+
+/* Gives the rows of simple pages to their groups. */
+static void
+put_folds(GrScanState *s)
+{
+	s->has_undrawn = s->aggregates[0].taker->nrows > 0;
+	gr_scan_put_folds(s);
 }
 
 /*
  * Does what take_tuple() does for each tuple of a page, if is_simple(). The next row overwrites one that fails the
- * WHERE clause. n: number of comparisons, a compile-time constant if it is 0 or 1. The taker's members and the first
- * comparison are copied to local variables: a compiler must assume that writing a row changes the originals.
+ * WHERE clause. n: number of comparisons, a compile-time constant if it is 0 or 1. folds: rows are grouped by their
+ * folds, see has_simple_folds(); a compile-time constant. The taker's members and the first comparison are copied to
+ * local variables: a compiler must assume that writing a row changes the originals.
  */
 static pg_attribute_always_inline void
-take_simple_page(GrScanState *s, const GrHeapPage *page, int n)
+take_simple_page(GrScanState *s, const GrHeapPage *page, int n, bool folds)
 {
 	GrScanAggregate *a = &s->aggregates[0];
 	GrTaker    *taker = a->taker;
@@ -442,6 +502,8 @@ take_simple_page(GrScanState *s, const GrHeapPage *page, int n)
 	char	   *at = taker->at;
 	int64		nrows = taker->nrows;
 	int64		capacity = taker->capacity;
+	int64	   *keys = folds ? s->fold_keys : NULL;
+	const int32 key_from = keys == NULL ? 0 : s->columns.fixed[s->keys[0].fold->wanted[0]];
 	int			npassed = 0;
 	int			nother = 0;
 
@@ -458,10 +520,14 @@ take_simple_page(GrScanState *s, const GrHeapPage *page, int n)
 		{
 			taker->at = at;
 			taker->nrows = nrows;
+			if (folds)
+				put_folds(s);
 			if (other)
 				take_tuple(s, page, k);
 			else
 				(void) gr_taker_make_room(taker);
+			if (folds && other)
+				gr_scan_scatter(s, a);
 			nother += other;
 			row_nbytes = taker->row_nbytes;
 			at = taker->at;
@@ -480,11 +546,15 @@ take_simple_page(GrScanState *s, const GrHeapPage *page, int n)
 		row = (double *) at;
 		for (int span = 0; span < nspans; span++)
 			row = copy_span(row, data + spans[span].from, spans[span].n);
+		if (folds && keys != NULL)
+			keys[nrows] = gr_scan_fold_key(s->keys[0].fold, data + key_from);
 		nrows += passes;
 		at += passes ? row_nbytes : 0;
 	}
 	taker->at = at;
 	taker->nrows = nrows;
+	if (folds)
+		s->has_undrawn = nrows > 0;
 	s->npassed += npassed;
 	s->nremoved += page->n - nother - npassed;
 }
@@ -536,14 +606,19 @@ gr_scan_take_page(GrScanState *s, const GrHeapPage *page)
 {
 	for (int k = 0; k < GR_HEAP_AHEAD; k++)
 		gr_heap_fetch(page, k);
-	if (is_simple(s))
+	if (is_simple(s) && (s->nkeys == 0 || has_simple_folds(s)))
 	{
-		if (s->ncomparisons == 0)
-			take_simple_page(s, page, 0);
+		/* Rows before the first simple page have their groups. */
+		if (s->nkeys > 0 && !s->has_undrawn)
+			gr_scan_scatter(s, &s->aggregates[0]);
+		if (s->nkeys > 0)
+			take_simple_page(s, page, s->ncomparisons, true);
+		else if (s->ncomparisons == 0)
+			take_simple_page(s, page, 0, false);
 		else if (s->ncomparisons == 1)
-			take_simple_page(s, page, 1);
+			take_simple_page(s, page, 1, false);
 		else
-			take_simple_page(s, page, s->ncomparisons);
+			take_simple_page(s, page, s->ncomparisons, false);
 		return;
 	}
 	if (takes_batches(s))

@@ -11,6 +11,7 @@
 #include "nodes/extensible.h"
 
 #include "rows/scan/heap_rows.h"
+#include "rows/scan/scan_folds.h"
 #include "rows/scan/scan_groups.h"
 #include "rows/scan/scan_transitions.h"
 #include "rows/scan/scan_values.h"
@@ -22,6 +23,8 @@ typedef struct GrScanSpan
 	int32		from;			/* offset in a tuple without NULLs, in bytes */
 	int			n;				/* number of float8 */
 } GrScanSpan;
+
+#define GR_SCAN_GUARDS_MAX 2
 
 /* An aggregate of a scan, and how its rows are made of tuples */
 typedef struct GrScanAggregate
@@ -40,6 +43,9 @@ typedef struct GrScanAggregate
 
 	/* all sources are columns, of numbers or types that a transition reads in place; the members to spans need it */
 	bool		direct;
+	int			nguards;		/* columns that a CASE around the response wants not to be NULL, else the row is skipped */
+	AttrNumber	guards[GR_SCAN_GUARDS_MAX];
+	int			guards_wanted[GR_SCAN_GUARDS_MAX];	/* indexes in columns.wanted of the scan */
 	GrNumberKind *kinds;		/* [nsources] types, in the order of the sources */
 	AttrNumber *attributes;		/* [nsources] attribute numbers, in the order of the sources */
 	/* the remaining arrays are in the order of a row: features first, or with a transition in that of the sources */
@@ -64,6 +70,7 @@ typedef struct GrScanKey
 	bool		direct;			/* the key is a column passed by value, and read from the tuple */
 	AttrNumber	attribute;		/* if direct */
 	int			wanted;			/* if direct: index in columns.wanted of the scan */
+	GrScanFold *fold;			/* the key is a fold computed from columns; else NULL */
 	int16		nbytes;			/* the type's typlen */
 } GrScanKey;
 
@@ -95,6 +102,13 @@ typedef struct GrScanState
 	GrExchange *shared;			/* exchange of the parallel plan, or NULL */
 	GrExchange *exchange;		/* shared while the scan is running, else NULL */
 	int			process;		/* this process's number in the exchange; -1: it only reads */
+	/*
+	 * Rows of simple pages wait in the taker of the only aggregate, until the folds of all of them are drawn. The only
+	 * key is the fold.
+	 */
+	bool		has_undrawn;	/* the folds of the taker's rows are not drawn yet */
+	int64	   *fold_keys;		/* [GR_TAKER_ROWS_MAX] keys of these rows; NULL: folds are drawn from the rows */
+	int		   *fold_columns;	/* positions in a row of the values that folds are drawn from */
 	bool		wrote_groups;	/* groups went to files of the exchange before the scan's end */
 	int64		nexchanged;		/* for EXPLAIN: records of all processes in exchanges that have ended */
 	Size		nbytes_peak;	/* for EXPLAIN: largest scan_context at the end of a scan in this process */
@@ -140,6 +154,12 @@ extern GrGroup *gr_scan_make_room(GrScanState *s, uint32 hash, uint32 nulls, Buf
  * nrows_before: number of the taker's rows before that row; unchanged if the row was skipped
  */
 extern void gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_before);
+
+/* Gives the taker's rows to their groups, which gr_scan_put() has noted or gr_scan_put_folds() finds. */
+extern void gr_scan_scatter(GrScanState *s, GrScanAggregate *a);
+
+/* Finds, or adds, the groups of the taker's rows by their folds, and gives the rows to the groups. */
+extern void gr_scan_put_folds(GrScanState *s);
 
 /* Called after the last row: exchanges groups if there is an exchange, and sets s->next to the first group. */
 extern void gr_scan_end_groups(GrScanState *s);

@@ -124,6 +124,49 @@ gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind)
 	return attribute != NULL && number_kind(getBaseType(attribute->atttypid), kind);
 }
 
+/* Returns the attribute of a test that a column of fixed width is not NULL; 0: expr is no such test */
+static AttrNumber
+guarded_column(const Expr *expr, TupleDesc table)
+{
+	const NullTest *test = (const NullTest *) expr;
+	Form_pg_attribute attribute = IsA(expr, NullTest) ? column_of(test->arg, table) : NULL;
+
+	return attribute != NULL && test->nulltesttype == IS_NOT_NULL && !test->argisrow && attribute->attlen > 0 ?
+		attribute->attnum : 0;
+}
+
+const Expr *
+gr_without_guards(const Expr *expr, TupleDesc table, int most, AttrNumber *guards, int *n)
+{
+	const CaseExpr *guarded = (const CaseExpr *) expr;
+	const CaseWhen *when;
+	const BoolExpr *all;
+	List	   *tests;
+	ListCell   *cell;
+
+	*n = 0;
+	if (!IsA(expr, CaseExpr) || guarded->arg != NULL || list_length(guarded->args) != 1 ||
+		!IsA(guarded->defresult, Const) || !((const Const *) guarded->defresult)->constisnull)
+		return expr;
+	when = linitial_node(CaseWhen, guarded->args);
+	all = (const BoolExpr *) when->expr;
+	tests = IsA(all, BoolExpr) && all->boolop == AND_EXPR ? all->args : list_make1(when->expr);
+	if (list_length(tests) > most)
+		return expr;
+	foreach(cell, tests)
+	{
+		AttrNumber	attribute = guarded_column(lfirst(cell), table);
+
+		if (attribute == 0)
+		{
+			*n = 0;
+			return expr;
+		}
+		guards[(*n)++] = attribute;
+	}
+	return when->result;
+}
+
 /*
  * Comparisons
  */

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "access/tupdesc.h"
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
@@ -42,6 +43,12 @@ typedef enum GrComparedBy
 
 /* True if expr is a column of table with one of GrNumberKind's types, in *kind (GR_INT8 for any bigint). */
 extern bool gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind);
+
+/*
+ * If expr is CASE WHEN column IS NOT NULL [AND ...] THEN value END, returns value, and sets guards to the attributes of
+ * the *n columns, at most most; their values have a fixed width. Else returns expr, and *n is 0.
+ */
+extern const Expr *gr_without_guards(const Expr *expr, TupleDesc table, int most, AttrNumber *guards, int *n);
 
 /* Returns the number at address at as a float8. */
 static inline double

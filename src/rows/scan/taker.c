@@ -6,7 +6,6 @@
 #include "access/htup_details.h"
 #include "access/parallel.h"
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
@@ -21,6 +20,7 @@
 
 #include "compute/base/compute.h"
 #include "rows/columns/numeric.h"
+#include "rows/query/wrapper.h"
 #include "rows/ring/ring_producer.h"
 #include "rows/scan/taker.h"
 #include "rows/state/request_pass.h"
@@ -70,24 +70,6 @@ static const GrTakerKind kinds[] = {
  * Recognising aggregates
  */
 
-/* Returns the symbol of a function in C, in the current memory context, or NULL if it is in another language. */
-static char *
-symbol_of(Oid function)
-{
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	char	   *symbol = NULL;
-	Datum		source;
-	bool		isnull;
-
-	if (!HeapTupleIsValid(tuple))
-		return NULL;
-	source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
-	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId && !isnull)
-		symbol = TextDatumGetCString(source);
-	ReleaseSysCache(tuple);
-	return symbol;
-}
-
 /* True if oid is function of this library, and calls reach it directly (it is not SECURITY DEFINER, for example). */
 static bool
 is_function(Oid oid, PGFunction function)
@@ -105,7 +87,7 @@ kind_of_transition(Oid function)
 
 	if (function < FirstNormalObjectId)
 		return NULL;
-	symbol = symbol_of(function);
+	symbol = gr_symbol_of(function);
 	for (int k = 0; symbol != NULL && k < lengthof(kinds); k++)
 		if (strcmp(kinds[k].symbol, symbol) == 0)
 			return is_function(function, kinds[k].function) ? &kinds[k] : NULL;
@@ -119,7 +101,7 @@ has_combine(const GrTakerKind *kind, Oid function)
 
 	if (kind->combine == NULL)
 		return function == F_INT8PL;
-	symbol = OidIsValid(function) ? symbol_of(function) : NULL;
+	symbol = OidIsValid(function) ? gr_symbol_of(function) : NULL;
 	return symbol != NULL && strcmp(symbol, kind->combine) == 0;
 }
 
@@ -131,7 +113,7 @@ has_serial(const GrTakerKind *kind, Oid function)
 
 	if (kind->form != REQUEST || !OidIsValid(function))
 		return kind->form != REQUEST && !OidIsValid(function);
-	symbol = symbol_of(function);
+	symbol = gr_symbol_of(function);
 	return symbol != NULL && strcmp(symbol, "gr_request_serial") == 0;
 }
 
@@ -223,7 +205,14 @@ gr_taker_call(const Aggref *aggregate, GrTakerCall *call)
 bool
 gr_taker_groups(const GrTakerCall *call)
 {
-	return call->kind->form == ARRAYS && !call->vector;
+	ListCell   *cell;
+
+	if (call->kind->form != ARRAYS && call->kind->form != COLUMNS)
+		return false;
+	foreach(cell, call->sources)
+		if (OidIsValid(get_base_element_type(exprType(lfirst(cell)))))
+			return false;
+	return true;
 }
 
 /*

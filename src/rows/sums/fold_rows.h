@@ -6,10 +6,8 @@
 
 #include "postgres.h"
 
+#include "rows/state/fold_key.h"
 #include "rows/sums/source.h"
-
-/* Largest number of folds of an elastic net */
-#define GR_NET_FOLDS_MAX 1000
 
 /*
  * Runs the query once, in this process, and keeps each fold's rows on the CPU: in memory, up to gpureg.ring_size for

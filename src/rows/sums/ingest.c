@@ -670,15 +670,17 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 		gr_wrap_query(&wrapper, ingest->query);
 		if (!select_aggregate(&keyless, &wrapper, aggregate, params, types, result))
 			elog(ERROR, "too many columns for %s", aggregate);
-		gr_wrapper_select(&wrapper, gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, at), FLOAT8OID));
-		gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, at));
+		/* without a cast, so that a custom scan can return it */
+		gr_wrapper_select_group(&wrapper, gr_wrapped_column(&wrapper, at));
 		return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
 	}
 	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
 	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
 		elog(ERROR, "too many columns for %s", aggregate);
-	gr_wrapper_group(&wrapper, ingest->clustered != NULL ? gr_wrapped_column(&wrapper, cluster_at(ingest, 0)) :
-					 write_fold(ingest, &wrapper, nfolds));
+	if (ingest->clustered != NULL)
+		gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, 0)));
+	else
+		gr_wrapper_select_group(&wrapper, write_fold(ingest, &wrapper, nfolds));
 	return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
 }
 

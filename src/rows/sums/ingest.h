@@ -127,8 +127,9 @@ extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, i
 
 /*
  * Plans SELECT aggregate($1, ..., columns ...) FROM (query), like gr_plan_aggregate(), for each fold. If rows have a
- * key, the query is grouped by the key, which is the plan's second column, a float8. Else it is grouped by the cluster
- * column or, without one, by gpu_enet_fold(), which draws one of nfolds numbers from the row's values.
+ * key, the query is grouped by the key, which is the plan's second column, an integer or a float8. Else it is grouped
+ * by the cluster column, which is not returned, or, without one, by gpu_enet_fold(), which draws one of nfolds numbers
+ * from the row's values and is the second column.
  */
 extern GrPlan *gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types,
 							 Oid result);

@@ -262,16 +262,36 @@ gr_source_sum(GrIngest *ingest, GrPlace *place)
  * Sums of folds
  */
 
+/* A fold's sums and its label: a key, the number of a drawn fold, or 0 if folds have no labels */
+typedef struct Fold
+{
+	GrState    *state;
+	double		label;
+} Fold;
+
 typedef struct FoldReceiver
 {
 	GrReceiver	base;
 	MemoryContext context;		/* owns the states */
-	GrState   **state;
-	double	   *label;			/* keys of the folds; NULL: folds have no labels */
+	Fold	   *fold;
 	int			n;
 	int			capacity;
-	int64		nskipped;		/* rows without a key */
+	int			most;			/* more folds are an error */
+	int64		nskipped;		/* rows without a label */
 } FoldReceiver;
+
+/* Reads the label in the plan's second column. Returns false if it is NULL. */
+static bool
+read_label(const FoldReceiver *receiver, TupleTableSlot *slot, double *label)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, 2, &isnull);
+
+	if (!isnull)
+		*label = TupleDescAttr(receiver->base.plan->columns, 1)->atttypid == INT4OID ? DatumGetInt32(value) :
+			DatumGetFloat8(value);
+	return !isnull;
+}
 
 static bool
 receive_fold(TupleTableSlot *slot, DestReceiver *self)
@@ -279,17 +299,14 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 	FoldReceiver *receiver = (FoldReceiver *) self;
 	bool		isnull;
 	Datum		value = slot_getattr(slot, 1, &isnull);
-	double		label = 0;
-	bool		unlabelled = false;
+	Fold		fold = {0};
 	MemoryContext old;
 
 	CHECK_FOR_INTERRUPTS();
 	if (isnull)
 		return true;
-	if (receiver->label != NULL)
-		label = DatumGetFloat8(slot_getattr(slot, 2, &unlabelled));
 	old = MemoryContextSwitchTo(receiver->context);
-	if (unlabelled)
+	if (receiver->base.plan->columns->natts > 1 && !read_label(receiver, slot, &fold.label))
 	{
 		GrState    *state = (GrState *) PG_DETOAST_DATUM(value);
 
@@ -298,18 +315,26 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 		MemoryContextSwitchTo(old);
 		return true;
 	}
-	if (receiver->label != NULL && receiver->n == GR_FOLDS_MAX)
-		gr_raise_many_folds(GR_FOLDS_MAX);
+	if (receiver->n == receiver->most)
+		gr_raise_many_folds(receiver->most);
 	if (receiver->n == receiver->capacity)
 	{
 		receiver->capacity *= 2;
-		receiver->state = repalloc(receiver->state, receiver->capacity * sizeof(GrState *));
+		receiver->fold = repalloc(receiver->fold, receiver->capacity * sizeof(Fold));
 	}
-	if (receiver->label != NULL)
-		receiver->label[receiver->n] = label;
-	receiver->state[receiver->n++] = (GrState *) PG_DETOAST_DATUM_COPY(value);
+	fold.state = (GrState *) PG_DETOAST_DATUM_COPY(value);
+	receiver->fold[receiver->n++] = fold;
 	MemoryContextSwitchTo(old);
 	return true;
+}
+
+static int
+compare_folds(const void *a, const void *b)
+{
+	double		x = ((const Fold *) a)->label;
+	double		y = ((const Fold *) b)->label;
+
+	return (x > y) - (x < y);
 }
 
 void
@@ -330,9 +355,12 @@ gr_check_foldable(const GrIngest *ingest)
 		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
 }
 
-/* Sums each fold of the rows. labels: room for GR_FOLDS_MAX keys; NULL: folds have no labels */
-static GrState **
-sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
+/*
+ * Sums each fold of the rows. Returns *n folds: in the order of their labels, or in any order if the cluster column is
+ * the fold. most: largest number of folds
+ */
+static Fold *
+sum_folds(GrIngest *ingest, int nfolds, int most, int *n)
 {
 	GrIngest	keyless = gr_ingest_without_key(ingest);
 	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
@@ -341,19 +369,23 @@ sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
 		{.value = gr_names_datum(keyless.columns)}, gr_widths_datum(keyless.arguments)
 	};
 	FoldReceiver receiver = {
-		.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16,.label = labels
+		.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16,.most = most
 	};
+	const GrPlan *plan;
 	int			nfeatures = -1;
 
 	gr_check_foldable(ingest);
-	receiver.state = palloc(receiver.capacity * sizeof(GrState *));
-	gr_run_plan(gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]), gr_make_params(3, values, types),
-				&receiver.base, 0);
+	receiver.fold = palloc(receiver.capacity * sizeof(Fold));
+	plan = gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]);
+	gr_run_plan(plan, gr_make_params(3, values, types), &receiver.base, 0);
+	/* Groups arrive in any order. */
+	if (plan->columns->natts > 1)
+		qsort(receiver.fold, receiver.n, sizeof(Fold), compare_folds);
 	ingest->nrows = 0;
 	ingest->nskipped = receiver.nskipped;
 	for (int k = 0; k < receiver.n; k++)
 	{
-		GrState    *state = receiver.state[k];
+		GrState    *state = receiver.fold[k].state;
 
 		gr_add_count(&ingest->nrows, state->nrows);
 		gr_add_count(&ingest->nskipped, state->nskipped);
@@ -366,41 +398,41 @@ sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
 		gr_raise_no_rows(ingest->nskipped);
 	gr_name_summed(ingest, nfeatures);
 	for (int k = 0; k < receiver.n; k++)
-		receiver.state[k] = gr_state_settled(PointerGetDatum(receiver.state[k]), GR_STATS, ingest->names);
+		receiver.fold[k].state = gr_state_settled(PointerGetDatum(receiver.fold[k].state), GR_STATS, ingest->names);
 	*n = receiver.n;
-	return receiver.state;
+	return receiver.fold;
+}
+
+/* Returns the states of n folds, and their labels if labels is not NULL. */
+static GrState **
+fold_states(const Fold *folds, int n, int64 *labels)
+{
+	GrState   **states = palloc(Max(n, 1) * sizeof(GrState *));
+
+	for (int k = 0; k < n; k++)
+	{
+		states[k] = folds[k].state;
+		if (labels != NULL)
+			labels[k] = (int64) folds[k].label;
+	}
+	return states;
 }
 
 GrState **
 gr_source_folds(GrIngest *ingest, int nfolds, int *n)
 {
-	return sum_folds(ingest, nfolds, NULL, n);
+	const Fold *folds = sum_folds(ingest, nfolds, INT_MAX, n);
+
+	return fold_states(folds, *n, NULL);
 }
 
 GrState **
 gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n)
 {
-	double	   *label = palloc(GR_FOLDS_MAX * sizeof(double));
-	GrState   **state = sum_folds(ingest, 0, label, n);
+	const Fold *folds = sum_folds(ingest, 0, GR_FOLDS_MAX, n);
 
-	*labels = palloc(GR_FOLDS_MAX * sizeof(int64));
-	/* Groups arrive in any order: sort by insertion. */
-	for (int k = 0; k < *n; k++)
-	{
-		GrState    *own = state[k];
-		int64		of_own = (int64) label[k];
-		int			at = k;
-
-		for (; at > 0 && (*labels)[at - 1] > of_own; at--)
-		{
-			(*labels)[at] = (*labels)[at - 1];
-			state[at] = state[at - 1];
-		}
-		(*labels)[at] = of_own;
-		state[at] = own;
-	}
-	pfree(label);
-	return state;
+	*labels = palloc(Max(*n, 1) * sizeof(int64));
+	return fold_states(folds, *n, *labels);
 }
 
 /*

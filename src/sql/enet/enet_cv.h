@@ -49,16 +49,6 @@ extern GrFolds *gr_folds_create(int nfeatures, const char *const *names);
 /* Adds a fold, with a copy of its sums in the current context, unless all its rows have weight 0. */
 extern void gr_folds_add(GrFolds *folds, const GrGram *gram, int64 nskipped);
 
-/* Raises an ERROR unless n is a number of folds that rows may be drawn into. */
-static inline void
-gr_check_nfolds(int n)
-{
-	if (n < 2 || n > GR_NET_FOLDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("folds must be between 2 and %d, got %d", GR_NET_FOLDS_MAX, n)));
-}
-
 /* Raises an ERROR if there are fewer than two folds. */
 extern void gr_folds_check(int n);
 

@@ -1,6 +1,5 @@
 /*
- * fn_cv.c: cross-validation over a query or kept rows: gpu_ols_cv and gpu_logreg_cv; and gpu_cv_fold, the fold of a
- * key.
+ * fn_cv.c: cross-validation over a query or kept rows: gpu_ols_cv and gpu_logreg_cv.
  */
 #include "postgres.h"
 
@@ -14,8 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "compute/base/fold_draw.h"
-#include "rows/state/boot_key.h"
+#include "rows/state/fold_key.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/report.h"
@@ -27,7 +25,6 @@
 
 PG_FUNCTION_INFO_V1(gr_ols_cv);
 PG_FUNCTION_INFO_V1(gr_logreg_cv);
-PG_FUNCTION_INFO_V1(gr_cv_fold);
 
 enum
 {
@@ -38,15 +35,6 @@ enum
 /*
  * Arguments
  */
-
-static void
-check_nfolds(int n)
-{
-	if (n < 2 || n > GR_FOLDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("folds must be from 2 to %d, got %d", GR_FOLDS_MAX, n)));
-}
 
 /* Raises an ERROR if an argument is NULL that must not be. query may be NULL if the argument kept is not. */
 static void
@@ -96,7 +84,7 @@ static void
 read_arguments(FunctionCallInfo fcinfo, GrCv *cv)
 {
 	check_nulls(fcinfo);
-	check_nfolds(PG_GETARG_INT32(ARG_FOLDS));
+	gr_check_key_folds(PG_GETARG_INT32(ARG_FOLDS));
 	(void) gr_fit_arguments(fcinfo, ARG_QUERY, ARG_KEPT, ARG_ROWS, &cv->rows);
 	cv->l2 = PG_GETARG_FLOAT8(ARG_L2);
 	gr_check_l2(cv->l2);
@@ -229,23 +217,4 @@ Datum
 gr_logreg_cv(PG_FUNCTION_ARGS)
 {
 	return cross_validate(fcinfo, "gpu_logreg_cv", true);
-}
-
-/* gpu_cv_fold(key "any", folds int, seed bigint): STRICT */
-Datum
-gr_cv_fold(PG_FUNCTION_ARGS)
-{
-	Oid		   *type = fcinfo->flinfo->fn_extra;
-	int			nfolds = PG_GETARG_INT32(1);
-	uint64		seed = (uint64) PG_GETARG_INT64(2);
-
-	check_nfolds(nfolds);
-	if (type == NULL)
-	{
-		type = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
-		*type = gr_boot_key_type(fcinfo, 0);
-		fcinfo->flinfo->fn_extra = type;
-	}
-	PG_RETURN_INT32(gr_fold_of((uint32) seed, (uint32) (seed >> 32), gr_boot_key_of(*type, PG_GETARG_DATUM(0)),
-							   nfolds));
 }
