@@ -3,23 +3,28 @@
  * number of passes of a path, separated rows, rows far from 0, and invalid arguments. test/sql/enet_logit.sql compares
  * coefficients with 60 digits.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compute/enet/logit_path.h"
 #include "unit.h"
 
-#define MAX_P 40
+#define MAX_P 120
 #define NROWS 300
+#define MANY_ROWS 1000			/* rows of problems with many columns */
 
 typedef struct Problem
 {
 	int			p;
 	int64_t		nrows;
-	double		rows[NROWS * (MAX_P + 1)];
+	double		rows[MANY_ROWS * (MAX_P + 1)];
 } Problem;
 
 static Problem problem;
+
+/* Passes for a Hessian that make_passes() has made */
+static int	nhessians;
 
 static double
 uniform(void)
@@ -110,6 +115,7 @@ make_passes(GrLogitPath *path, GrError *err)
 
 	while (ok && path->wants_pass)
 	{
+		nhessians += path->pass.kind != GR_PASS_GRADIENT;
 		gr_pass_add(&path->pass, path->sums, problem.rows, problem.nrows, scratch);
 		ok = gr_logit_path_advance(path, NULL, err);
 	}
@@ -191,6 +197,38 @@ check_paths(void)
 	make_problem(4, 60, 0.5, 0, 1e3);
 	options = options_of(1);
 	check_path("separated", &options, 1e-4, 3);
+}
+
+/*
+ * Checks paths with so many columns that steps use the Hessian of an earlier pass: the minimum is as near, and few
+ * passes compute a Hessian.
+ */
+static void
+check_many_columns(void)
+{
+	static const double shares[] = {0, 0.5, 0.95, 3};
+	GrLogitPathOptions options;
+	char		name[80];
+
+	for (int k = 0; k < COUNT(shares); k++)
+		for (int ridge = 0; ridge <= 1; ridge++)
+		{
+			make_problem(MAX_P, MANY_ROWS, shares[k], 0, 0.3);
+			options = options_of(ridge ? 0.02 : 1);
+			nhessians = 0;
+			snprintf(name, sizeof(name), "many columns, share %g, alpha %g", shares[k], options.net.alpha);
+			check_path(name, &options, 1e-3, 8);
+			check(nhessians < (shares[k] < 0.9 ? 50 : 100), "%s: %d Hessians", name, nhessians);
+		}
+	make_problem(MAX_P, 90, 0.5, 0, 0.3);
+	options = options_of(1);
+	check_path("many columns, fewer rows", &options, 1e-1, 8);
+	make_problem(MAX_P, MANY_ROWS, 0.5, 1000, 0.3);
+	options = options_of(0.5);
+	check_path("many columns, far from 0", &options, 1e-3, 8);
+	options.net.intercept = false;
+	make_problem(MAX_P, MANY_ROWS, 0.5, 0, 0.3);
+	check_path("many columns, without intercept", &options, 1e-3, 8);
 }
 
 /* Checks a column given twice: one copy has the coefficient, or with ridge both share it. */
@@ -279,6 +317,7 @@ main(void)
 {
 	srandom(20261121);
 	check_paths();
+	check_many_columns();
 	check_collinear(1);
 	check_collinear(0.5);
 	check_separated();

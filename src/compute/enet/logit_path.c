@@ -23,6 +23,22 @@
 /* An objective that is higher by at most this share counts as equal. */
 #define OBJECTIVE_ROUNDING 1e-12
 
+/*
+ * With at least this many terms, a pass for the gradient alone costs so much less than one with the Hessian that steps
+ * may use the Hessian of an earlier pass.
+ */
+#define CHORD_TERMS_MIN 32
+/* Safety factor of the rate at which such steps become shorter, and the largest rate at which they are made */
+#define CHORD_SAFETY 2.0
+#define CHORD_RATE_MAX 0.2
+
+/*
+ * The Hessian at hand is corrected by the change of the gradient along a step unless the step is so short that rounding
+ * shows in the change, or the curvature along it has changed by more than this ratio.
+ */
+#define UPDATE_LENGTH_MIN 1e-7
+#define UPDATE_RATIO_MAX 4.0
+
 /* Most halvings of one step */
 #define HALVINGS_MAX 40
 
@@ -43,7 +59,8 @@ carve_path(GrLogitPath *path, const GrLogitPathOptions *options, GrArena *arena)
 	int64_t		p = options->shape.nfeatures;
 	double	  **vectors[] = {
 		&path->shift, &path->deviation, &path->penalty1, &path->penalty2, &path->beta, &path->anchor,
-		&path->solved, &path->gradient, &path->coef
+		&path->solved, &path->gradient, &path->coef, &path->change,
+		&path->product
 	};
 
 	for (size_t k = 0; k < sizeof(vectors) / sizeof(vectors[0]); k++)
@@ -135,6 +152,73 @@ take_fast(GrLogitPath *path)
 	memcpy(path->gram.hi + gr_triangle(t), gradient, (size_t) t * sizeof(double));
 	memcpy(path->gram.lo + gr_triangle(t), gradient + t, (size_t) t * sizeof(double));
 	path->gram.hi[gr_triangle(t + 1) - 1] = path->square;
+}
+
+/* Sets product to X'WX s, of gr_nterms(p) numbers. */
+static void
+multiply(const GrLogitPath *path, const double *s, double *product)
+{
+	const double *row = path->gram.hi;
+
+	for (int64_t i = 0; i <= path->p; row += ++i)
+	{
+		double		sum = 0;
+
+		for (int64_t j = 0; j < i; j++)
+		{
+			sum += row[j] * s[j];
+			product[j] += row[j] * s[i];
+		}
+		product[i] = sum + row[i] * s[i];
+	}
+}
+
+/*
+ * Corrects X'WX by how much X'r, whose last values are path->gradient, has changed along the step from anchor to beta:
+ * the update of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright 2006, "Numerical Optimization", equation
+ * 6.19). Leaves X'WX as it is if the change is mostly rounding. Overwrites path->solved.
+ */
+static void
+update_hessian(GrLogitPath *path, const double *gradient)
+{
+	double	   *step = path->solved;
+	double	   *change = path->change;
+	double	   *product = path->product;
+	double	   *row = path->gram.hi;
+	double		along = 0;
+	double		expected = 0;
+
+	for (int j = 0; j <= path->p; j++)
+	{
+		step[j] = path->beta[j] - path->anchor[j];
+		change[j] = path->gradient[j] - gradient[j];
+	}
+	multiply(path, step, product);
+	for (int j = 0; j <= path->p; j++)
+	{
+		along += step[j] * change[j];
+		expected += step[j] * product[j];
+	}
+	if (!(path->length > UPDATE_LENGTH_MIN && expected > 0 && along > expected / UPDATE_RATIO_MAX &&
+		  along < expected * UPDATE_RATIO_MAX))
+		return;
+	for (int64_t i = 0; i <= path->p; row += ++i)
+		for (int64_t j = 0; j <= i; j++)
+			row[j] += change[i] / along * change[j] - product[i] / expected * product[j];
+}
+
+/* Takes X'r from a GRADIENT pass. X'WX stays that of an earlier pass, but for a correction. */
+static void
+take_gradient(GrLogitPath *path)
+{
+	int64_t		t = gr_nterms(path->p);
+	const double *gradient = path->sums + GR_SUM_HEAD;
+
+	update_hessian(path, gradient);
+	memcpy(path->gram.hi + gr_triangle(t), gradient, (size_t) t * sizeof(double));
+	memcpy(path->gram.lo + gr_triangle(t), gradient + t, (size_t) t * sizeof(double));
+	path->gram.hi[gr_triangle(t + 1) - 1] = path->square;
+	path->gram.lo[gr_triangle(t + 1) - 1] = 0;
 }
 
 /* Adds the working response X beta + r / w to the Gram matrix: its products with all terms and itself. */
@@ -310,6 +394,49 @@ go_on_unsolved(GrLogitPath *path, GrError *err)
 	return true;
 }
 
+/* Returns the error, relative to limit, that a step of this length leaves behind, where the rate of steps is known. */
+static double
+left_after(const GrLogitPath *path, double length)
+{
+	return path->stale ? CHORD_SAFETY * path->rate * length : path->curvature * length * length;
+}
+
+/* Returns the cost of a GRADIENT pass as a share of that of a FAST pass, from counts of operations per row. */
+static double
+gradient_cost(const GrLogitPath *path)
+{
+	double		t = gr_nterms(path->p);
+	double		gradient = 24 * t + 100;
+
+	return gradient / (gradient + t * t / 2);
+}
+
+/*
+ * True if the next steps should use the Hessian at hand: if its passes for gradients cost less, until errors are at most
+ * limit, than a pass with a new Hessian and the passes for gradients that would follow. length: of the next step, whose
+ * error is as large as the step that follows
+ */
+static bool
+keeps_hessian(const GrLogitPath *path, double length, double limit)
+{
+	double		cost = gradient_cost(path);
+	double		rate = fmax(path->stale ? path->rate : 0, path->stale && path->length > 0 ? 0 : path->curvature * length);
+	double		error = rate * length;
+	double		error_anew = error;
+	double		rate_anew = path->curvature * error;
+	double		chords = 0;
+	double		anew = 1;
+
+	if (gr_nterms(path->p) < CHORD_TERMS_MIN || !(rate <= CHORD_RATE_MAX))
+		return false;
+	for (error *= CHORD_SAFETY * rate; error > limit; error *= CHORD_SAFETY * rate)
+		chords += cost;
+	for (error_anew *= rate_anew; error_anew > limit && anew <= GR_LOGIT_PATH_PASSES_MAX;
+		 error_anew *= CHORD_SAFETY * rate_anew)
+		anew += cost;
+	return chords + cost <= anew;
+}
+
 /* Solves the anchor's quadratic, and either ends the present lambda or asks for the next pass. */
 static bool
 improve(GrLogitPath *path, const GrHost *host, GrError *err)
@@ -318,6 +445,7 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 	double		size;
 	double		left;
 	bool		fast;
+	bool		keeps;
 
 	if (!solve(path, host, err))
 		return go_on_unsolved(path, err);
@@ -325,9 +453,11 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 		path->beta[j] = path->solved[j] - path->anchor[j];
 	length = sqrt(spread(path, path->beta, false));
 	size = fmin(sqrt(spread(path, path->solved, true)), 1);
-	if (path->length > 0)
+	if (path->length > 0 && path->stale)
+		path->rate = fmax(length / path->length, path->rate / 10);
+	else if (path->length > 0 && !path->was_stale)
 		path->curvature = fmax(1, length / (path->length * path->length));
-	left = path->curvature * length * length;
+	left = left_after(path, length);
 	fast = path->pivot > PIVOT_FAST;
 	if ((fast || !path->rounded) && (left <= LEFT_MAX * size || length <= LENGTH_ROUNDING))
 	{
@@ -339,11 +469,16 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 		end_lambda(path, false);
 		return true;
 	}
+	keeps = fast && keeps_hessian(path, length, LEFT_MAX * size);
 	path->length = length;
+	path->was_stale = path->stale;
 	memcpy(path->beta, path->solved, (size_t) (path->p + 1) * sizeof(double));
 	path->nhalvings = 0;
+	if (keeps)
+		ask(path, GR_PASS_GRADIENT);
 	/* FAST unless the next step is expected to be the last one */
-	ask(path, fast || path->curvature * left * left > LEFT_MAX * size ? GR_PASS_FAST : GR_PASS_EXACT);
+	else
+		ask(path, fast || path->curvature * left * left > LEFT_MAX * size ? GR_PASS_FAST : GR_PASS_EXACT);
 	return true;
 }
 
@@ -475,12 +610,15 @@ gr_logit_path_advance(GrLogitPath *path, const GrHost *host, GrError *err)
 		return true;
 	}
 	path->deviance = deviance;
-	path->rounded = path->pass.kind == GR_PASS_FAST;
-	memcpy(path->anchor, path->beta, (size_t) (path->p + 1) * sizeof(double));
-	if (path->rounded)
+	path->rounded = path->pass.kind != GR_PASS_EXACT;
+	path->stale = path->pass.kind == GR_PASS_GRADIENT;
+	if (path->stale)
+		take_gradient(path);
+	else if (path->rounded)
 		take_fast(path);
 	else
 		take_exact(path);
+	memcpy(path->anchor, path->beta, (size_t) (path->p + 1) * sizeof(double));
 	add_response(path);
 	return improve(path, host, err);
 }

@@ -17,6 +17,11 @@
  * step is short enough for that. Each lambda starts from the quadratic of the lambda before, so that its first pass is
  * near its minimum.
  *
+ * With many terms, a pass for the gradient alone costs much less than one for the Hessian, too. Then steps use the
+ * Hessian of an earlier pass, corrected by what the gradients tell, as long as that costs less than another Hessian
+ * until the lambda's error is as small. Such steps become shorter by a rate that is measured, and the last one is as
+ * long as the error divided by that rate.
+ *
  * Steps are solved from FAST passes. The last step of a lambda uses an EXACT pass if its features are so nearly
  * collinear that float8 would leave too few digits.
  */
@@ -83,12 +88,17 @@ typedef struct GrLogitPath
 	double	   *gradient;		/* p + 1 numbers: X'r at the anchor */
 	GrGram		gram;			/* X'WX at the anchor, with the working response as y; shifted by shift */
 	bool		rounded;		/* gram comes from a FAST pass */
+	bool		stale;			/* X'WX is not that at the anchor, but of an earlier pass */
+	bool		was_stale;		/* stale at the previous step */
+	double		rate;			/* if stale: ratio of a step's length to the previous step's */
 	double		square;			/* sum of squares of the working residuals in the last EXACT pass */
 	double		length;			/* length of the last step at this lambda; 0: no step yet */
 	double		curvature;		/* ratio of a step's length to the square of the previous step's; at least 1 */
 	double		pivot;			/* least pivot of the solved features; see gr_path_least_pivot() */
 	int			nsteps;			/* passes at this lambda */
 	int			nhalvings;		/* halvings of the present step */
+	double	   *change;			/* p + 1 numbers of scratch, and as many at product */
+	double	   *product;
 	void	   *workspace;		/* workspace of gr_path_open() */
 } GrLogitPath;
 
