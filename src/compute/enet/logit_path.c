@@ -412,15 +412,16 @@ gradient_cost(const GrLogitPath *path)
 }
 
 /*
- * True if the next steps should use the Hessian at hand: if its passes for gradients cost less, until errors are at most
- * limit, than a pass with a new Hessian and the passes for gradients that would follow. length: of the next step, whose
- * error is as large as the step that follows
+ * True if the next steps should use the Hessian at hand: if its passes for gradients cost less, until errors are at
+ * most limit, than a pass with a new Hessian and the passes for gradients that would follow. length: of the next step,
+ * whose error is as large as the step that follows
  */
 static bool
 keeps_hessian(const GrLogitPath *path, double length, double limit)
 {
 	double		cost = gradient_cost(path);
-	double		rate = fmax(path->stale ? path->rate : 0, path->stale && path->length > 0 ? 0 : path->curvature * length);
+	bool		measured = path->stale && path->length > 0;
+	double		rate = fmax(path->stale ? path->rate : 0, measured ? 0 : path->curvature * length);
 	double		error = rate * length;
 	double		error_anew = error;
 	double		rate_anew = path->curvature * error;

@@ -50,8 +50,8 @@ allocate_sources(GrScanAggregate *a, int n)
 }
 
 /*
- * Sets a->direct if all sources are columns of numbers, with their kinds and attributes in the order of the sources. The
- * first source may have guards.
+ * Sets a->direct if all sources are columns of numbers, with their kinds and attributes in the order of the sources.
+ * The first source may have guards.
  */
 static void
 find_direct(GrScanAggregate *a, TupleDesc table)
@@ -240,7 +240,7 @@ count_wanted(const GrScanState *s)
 	return n;
 }
 
-/* Lists the attributes that comparisons, direct keys, folds and direct aggregates read from tuples. Returns how many. */
+/* Lists the attributes that comparisons, direct keys, folds and direct aggregates read. Returns their number. */
 static int
 list_wanted(const GrScanState *s, AttrNumber *wanted)
 {

@@ -445,8 +445,8 @@ is_simple(const GrScanState *s)
 }
 
 /*
- * True if the folds of an aggregate's rows can be drawn together: from a key, or from columns which are all in the rows.
- * Prepares this at the first call.
+ * True if the folds of an aggregate's rows can be drawn together: from a key, or from columns which are all in the
+ * rows. Prepares this at the first call.
  */
 static bool
 has_simple_folds(GrScanState *s)

@@ -43,7 +43,8 @@ typedef struct GrScanAggregate
 
 	/* all sources are columns, of numbers or types that a transition reads in place; the members to spans need it */
 	bool		direct;
-	int			nguards;		/* columns that a CASE around the response wants not to be NULL, else the row is skipped */
+	/* columns of a CASE around the response: a row in which one is NULL is skipped */
+	int			nguards;
 	AttrNumber	guards[GR_SCAN_GUARDS_MAX];
 	int			guards_wanted[GR_SCAN_GUARDS_MAX];	/* indexes in columns.wanted of the scan */
 	GrNumberKind *kinds;		/* [nsources] types, in the order of the sources */

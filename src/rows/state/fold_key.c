@@ -1,5 +1,6 @@
 /*
- * fold_key.c: gpu_enet_fold, which draws a fold from a row's values, and gpu_cv_fold, which draws it from the row's key.
+ * fold_key.c: gpu_enet_fold, which draws a fold from a row's values, and gpu_cv_fold, which draws it from the row's
+ * key.
  *
  * gpu_enet_fold hashes a value by its type's own function, which is the same on every machine. Enums are hashed by
  * label, because their function hashes an OID, which a dump does not preserve.
