@@ -65,6 +65,24 @@ SET work_mem = '64kB';
 SELECT plan -> 'Records Exchanged' AS exchanged, (plan ->> 'Records in Files')::int > 0 AS in_files,
     (plan ->> 'Memory Usage')::int > 0 AS memory
 FROM explain_scan('SELECT many, gpu_ols_agg(y, x) FROM explained GROUP BY many') plan;
+-- the child's figures are of reading pages alone; files are the node's
+CREATE FUNCTION explain_child(statement text, OUT starts_early bool, OUT takes_less bool, OUT child_files bigint,
+    OUT has_files bool, OUT rows bigint) LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+    node jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || statement INTO plan;
+    node := jsonb_path_query_first(plan::jsonb, '$.**  ? (@."Custom Plan Provider" == "GpuregScan")');
+    SELECT (c ->> 'Actual Startup Time')::float8 < (c ->> 'Actual Total Time')::float8,
+        (c ->> 'Actual Total Time')::float8 < (node ->> 'Actual Total Time')::float8,
+        (c ->> 'Temp Written Blocks')::bigint, (node ->> 'Temp Written Blocks')::bigint > 0, (c ->> 'Actual Rows')::float8
+    FROM jsonb_path_query_first(node, '$.Plans[0]') c INTO starts_early, takes_less, child_files, has_files, rows;
+END
+$$;
+SET max_parallel_workers_per_gather = 0;
+SELECT * FROM explain_child('SELECT many, gpu_ols_agg(y, x) FROM explained WHERE x > 5 GROUP BY many');
+DROP FUNCTION explain_child;
 RESET work_mem;
 RESET parallel_leader_participation;
 RESET max_parallel_workers_per_gather;

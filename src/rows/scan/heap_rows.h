@@ -35,21 +35,29 @@ typedef struct GrHeapPage
 	int			n;
 } GrHeapPage;
 
-/* Sets *page to the current page of scan, and marks all of the page's tuples as returned, also for statistics. */
-static inline void
-gr_heap_take_page(TableScanDesc scan, GrHeapPage *page)
+/*
+ * Sets *page to the current page of scan, and marks all of the page's tuples as returned, also for statistics. Returns
+ * false and does nothing if the tuple that the scan returned last, in slot, is not where this header expects it: the
+ * server's heap has changed.
+ */
+static inline bool
+gr_heap_take_page(TableScanDesc scan, const TupleTableSlot *slot, GrHeapPage *page)
 {
 	HeapScanDesc heap = (HeapScanDesc) scan;
 	int			first = (int) heap->rs_cindex;
 
+	if (unlikely(first < 0 || first >= (int) heap->rs_ntuples || !BufferIsValid(heap->rs_cbuf) ||
+				 ItemPointerGetBlockNumberNoCheck(&slot->tts_tid) != BufferGetBlockNumber(heap->rs_cbuf) ||
+				 ItemPointerGetOffsetNumberNoCheck(&slot->tts_tid) != heap->rs_vistuples[first]))
+		return false;
 	page->buffer = heap->rs_cbuf;
 	page->page = BufferGetPage(heap->rs_cbuf);
 	page->offsets = heap->rs_vistuples + first;
 	page->n = (int) heap->rs_ntuples - first;
-	Assert(page->n > 0);
 	heap->rs_cindex = heap->rs_ntuples - 1;
 	for (int k = 1; k < page->n; k++)
 		pgstat_count_heap_getnext(scan->rs_rd);
+	return true;
 }
 
 static inline HeapTupleHeader

@@ -55,6 +55,21 @@ set_constants(GrScanState *s)
 	s->has_constants = true;
 }
 
+/* Reads the next tuple into the child's slot. Its time and its blocks are the child's in EXPLAIN. */
+static bool
+next_tuple(SeqScanState *child, TableScanDesc scan)
+{
+	Instrumentation *instrument = child->ss.ps.instrument;
+	bool		found;
+
+	if (instrument != NULL)
+		InstrStartNode(instrument);
+	found = table_scan_getnextslot(scan, ForwardScanDirection, child->ss.ss_ScanTupleSlot);
+	if (instrument != NULL)
+		InstrStopNode(instrument, 0);
+	return found;
+}
+
 static void
 scan_table(GrScanState *s)
 {
@@ -65,21 +80,20 @@ scan_table(GrScanState *s)
 	bool		by_pages = gr_heap_by_pages(scan);
 	GrHeapPage	page;
 
-	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	while (next_tuple(child, scan))
 	{
 		MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 
 		CHECK_FOR_INTERRUPTS();
-		if (!by_pages)
-			gr_scan_take_slot(s);
-		else
+		if (by_pages && unlikely(!s->has_constants))
+			set_constants(s);
+		if (by_pages && gr_heap_take_page(scan, slot, &page))
 		{
 			ResetExprContext(econtext);
-			if (unlikely(!s->has_constants))
-				set_constants(s);
-			gr_heap_take_page(scan, &page);
 			gr_scan_take_page(s, &page);
 		}
+		else
+			gr_scan_take_slot(s);
 		MemoryContextSwitchTo(old);
 	}
 	ExecClearTuple(slot);
@@ -93,15 +107,13 @@ run_scan(GrScanState *s)
 
 	if (child->chgParam != NULL)
 		ExecReScan(child);
-	if (child->instrument != NULL)
-		InstrStartNode(child->instrument);
 	s->has_constants = false;
 	if (s->has_policies)
 		set_constants(s);
 	s->npassed = s->nremoved = 0;
 	scan_table(s);
 	if (child->instrument != NULL)
-		InstrStopNode(child->instrument, s->npassed);
+		child->instrument->tuplecount += s->npassed;
 	InstrCountFiltered1(child, s->nremoved);
 }
 
