@@ -397,18 +397,26 @@ is_scan(const Plan *plan)
 	return IsA(plan, CustomScan) && strcmp(((const CustomScan *) plan)->methods->CustomName, GR_SCAN_NAME) == 0;
 }
 
-/* True if the plan is an aggregate over this extension's own scan of a table, in parallel workers or not. */
+/*
+ * True if the plan is an aggregate over this extension's own scan of a table, or of some of its partitions, in parallel
+ * workers or not.
+ */
 static bool
 is_scan_aggregate(const Plan *node)
 {
+	ListCell   *cell;
+
 	if (!IsA(node, Agg))
 		return false;
 	node = node->lefttree;
 	if (IsA(node, Gather))
 		node = node->lefttree;
-	if (IsA(node, Append))
-		node = linitial(((const Append *) node)->appendplans);
-	return is_scan(node);
+	if (!IsA(node, Append))
+		return is_scan(node);
+	foreach(cell, ((const Append *) node)->appendplans)
+		if (is_scan(lfirst(cell)))
+			return true;
+	return false;
 }
 
 /*
