@@ -87,7 +87,7 @@ draw_key(Kind kind, size_t k)
 static void
 test_sort(Kind kind, uint64_t *keys, uint64_t *expected, uint64_t *scratch)
 {
-	static const size_t sizes[] = {0, 1, 2, 3, 47, 48, 49, 50, 1000, 65537, NKEYS_MAX};
+	static const size_t sizes[] = {0, 1, 2, 3, 95, 96, 97, 98, 1000, 65537, NKEYS_MAX};
 	bool		agree = true;
 
 	for (int s = 0; s < COUNT(sizes); s++)

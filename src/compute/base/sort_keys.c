@@ -12,7 +12,7 @@
 #define NVALUES 256
 
 /* Number of keys up to which an insertion sort is faster, as it counts nothing */
-#define FEW 48
+#define FEW 96
 
 static void
 sort_few(uint64_t *keys, size_t n)
