@@ -309,9 +309,8 @@ custom_append(const Scanned *s, AppendPath *append)
 	}
 	if (!scanned)
 		return NULL;
-	result = create_append_path(s->root, s->table, list_copy_head(paths, append->first_partial_path),
-								list_copy_tail(paths, append->first_partial_path), NIL, NULL,
-								append->path.parallel_workers, append->path.parallel_aware, -1);
+	result = gr_append_like(s->root, s->table, list_copy_head(paths, append->first_partial_path),
+							list_copy_tail(paths, append->first_partial_path), append);
 	result->path.pathtarget = s->target;
 	return &result->path;
 }
