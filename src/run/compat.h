@@ -44,7 +44,8 @@
 /* Makes an unordered Append of paths, and of paths that workers divide, after the example of another Append. */
 #if PG_VERSION_NUM >= 190000
 #define gr_append_like(root, rel, whole, divided, like) \
-	create_append_path((root), (rel), (AppendPathInput) {.subpaths = (whole),.partial_subpaths = (divided)}, NIL, NULL, \
+	create_append_path((root), (rel), (AppendPathInput) {.subpaths = (whole),.partial_subpaths = (divided)}, \
+					   NIL, NULL, \
 					   (like)->path.parallel_workers, (like)->path.parallel_aware, -1)
 #else
 #define gr_append_like(root, rel, whole, divided, like) \

@@ -50,6 +50,13 @@ pg_read_barrier(void)
 		__tsan_acquire((void *) atomics_read);
 }
 
+static inline void
+pg_memory_barrier(void)
+{
+	pg_write_barrier();
+	pg_read_barrier();
+}
+
 #define ATOMICS(bits) \
 	static inline void \
 	pg_atomic_init_u##bits(volatile pg_atomic_uint##bits *ptr, uint##bits##_t value) \
@@ -86,6 +93,12 @@ pg_read_barrier(void)
 	pg_atomic_fetch_add_u##bits(volatile pg_atomic_uint##bits *ptr, int##bits##_t added) \
 	{ \
 		return __atomic_fetch_add(&ptr->value, (uint##bits##_t) added, __ATOMIC_SEQ_CST); \
+	} \
+	\
+	static inline uint##bits##_t \
+	pg_atomic_fetch_sub_u##bits(volatile pg_atomic_uint##bits *ptr, int##bits##_t subtracted) \
+	{ \
+		return __atomic_fetch_sub(&ptr->value, (uint##bits##_t) subtracted, __ATOMIC_SEQ_CST); \
 	}
 
 ATOMICS(32)

@@ -43,6 +43,15 @@ extern void AnnotateIgnoreSyncEnd(const char *file, int line);
 #define sem_trywait(sem) QUIETLY(sem_trywait(sem))
 #define sem_clockwait(sem, clock, until) QUIETLY(sem_clockwait(sem, clock, until))
 
+#include "storage/condition_variable.h"
+
+/* A condition variable only wakes, too: here whoever waits looks again and again. */
+#define ConditionVariableInit(cv) ((void) (cv))
+#define ConditionVariablePrepareToSleep(cv) ((void) (cv))
+#define ConditionVariableSleep(cv, event) ((void) (cv), (void) (event), (void) sched_yield())
+#define ConditionVariableBroadcast(cv) ((void) (cv))
+#define ConditionVariableCancelSleep() ((void) 0)
+
 #include "../../src/rows/ring/ring.c"
 #include "../../src/rows/ring/ring_consumer.c"
 
@@ -65,6 +74,26 @@ dsm_handle
 dsm_segment_handle(dsm_segment *seg)
 {
 	return 1;
+}
+
+volatile sig_atomic_t postmaster_possibly_dead = false;
+
+bool
+PostmasterIsAliveInternal(void)
+{
+	return true;
+}
+
+void
+proc_exit(int code)
+{
+	abort();
+}
+
+uint32
+gr_wait_event(GrWait wait)
+{
+	return 0;
 }
 
 bool		gr_progress_active;

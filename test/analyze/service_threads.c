@@ -121,6 +121,12 @@ dsm_segment_map_length(dsm_segment *segment)
 	return segment->nbytes;
 }
 
+uint32
+gr_wait_event(GrWait wait)
+{
+	return 0;
+}
+
 bool
 LWLockAcquire(LWLock *unused, LWLockMode mode)
 {

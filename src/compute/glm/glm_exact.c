@@ -32,7 +32,7 @@ typedef struct ExactWork
 	double	   *columns;		/* columns of the rows; later the scratch of gr_gram_add() */
 	double	   *transformed;	/* NROWS rows of exact_shape(), padded by a vector */
 	double	   *zeros;			/* a zero per column of a row */
-	double	   *roots;			/* gr_add_roots(): roots of the chunk's weights, of all rows; NULL: products are added */
+	double	   *roots;			/* gr_add_roots(): roots of the chunk's weights, of all rows; NULL: products add up */
 	double	   *weighted_gram;	/* for rows with weights but without offsets: hi and lo of a triangle, and a shift */
 
 	/* the rows of the chunk that take part; entries per row, or per row that takes part */

@@ -54,7 +54,8 @@ is_measured(const GrPass *pass)
 {
 	if ((unsigned) pass->kind > GR_PASS_FACE || (unsigned) pass->measure >= GR_NMEASURES)
 		return false;
-	if ((pass->measure == GR_MEASURE_COARSE_STEP || pass->coarse) && gr_nterms(pass->shape.nfeatures) < GR_COARSE_TERMS_MIN)
+	if ((pass->measure == GR_MEASURE_COARSE_STEP || pass->coarse) &&
+		gr_nterms(pass->shape.nfeatures) < GR_COARSE_TERMS_MIN)
 		return false;
 	return pass->kind == GR_PASS_EXACT || pass->measure == GR_MEASURE_STEP ||
 		(pass->kind == GR_PASS_FAST && pass->measure == GR_MEASURE_OBSERVED);

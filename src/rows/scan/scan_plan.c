@@ -498,8 +498,8 @@ find_keys(Scanned *s)
 
 /*
  * True if the selected expressions and HAVING use only keys and aggregates, of which this extension has at least one.
- * Sets s->scans to false unless all aggregates have a taker, as at least one has, or a transition. Adds the aggregates to s->target as partial ones. SubPlans are rejected because the
- * planner would not find them in the target.
+ * Sets s->scans to false unless all aggregates have a taker, as at least one has, or a transition. Adds the aggregates
+ * to s->target as partial ones. SubPlans are rejected because the planner would not find them in the target.
  */
 static bool
 find_targets(Scanned *s)
