@@ -157,6 +157,25 @@ translated(const Scanned *s, const PathTarget *target, RelOptInfo *child)
 	return copy;
 }
 
+/* True if all paths of rel are the server's own. Another extension may have replaced the sequential scan by its own. */
+static bool
+has_own_paths(const RelOptInfo *rel)
+{
+	ListCell   *cell;
+
+	foreach(cell, rel->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (IsA(path, ProjectionPath))
+			path = ((const ProjectionPath *) path)->subpath;
+		if (path->pathtype != T_SeqScan && !IsA(path, IndexPath) && !IsA(path, BitmapHeapPath) && !IsA(path, TidPath) &&
+			!IsA(path, TidRangePath))
+			return false;
+	}
+	return rel->pathlist != NIL;
+}
+
 /* True if a sequential scan of rel is possible: rel is a table that is stored here. */
 static bool
 is_scannable(PlannerInfo *root, RelOptInfo *rel)
@@ -165,7 +184,7 @@ is_scannable(PlannerInfo *root, RelOptInfo *rel)
 
 	return rte != NULL && rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
 		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) && bms_is_empty(rel->lateral_relids) &&
-		!is_dummy_rel(rel);
+		!is_dummy_rel(rel) && has_own_paths(rel);
 }
 
 /*
