@@ -121,6 +121,21 @@ SET max_parallel_workers_per_gather = 0;
 SELECT analyzed('SELECT many, gpu_ols_agg(y, x1) FROM grouped GROUP BY many', 1);
 SET work_mem = '64kB';
 SELECT analyzed('SELECT many, gpu_ols_agg(y, x1) FROM grouped GROUP BY many', 1);
+-- the memory of groups, with few and many rows in each, keeps to its limit
+CREATE FUNCTION memory_of(statement text, kb int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    PERFORM set_config('work_mem', kb || 'kB', false);
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || statement LOOP
+        IF line ~ 'Memory Usage' THEN RETURN substring(line from '\d+'); END IF;
+    END LOOP;
+END $$;
+SELECT kb, every, memory_of(format('SELECT i / %s, gpu_ols_agg(y, x1), gpu_ols_stats_agg(y, x1, y * y, x1 * x1)
+    FROM grouped GROUP BY 1', every), kb) BETWEEN 1 AND 1.1 * kb AS keeps
+FROM (VALUES (128), (256), (1024), (4096)) m(kb), (VALUES (1), (3), (20)) r(every)
+ORDER BY kb, every;
+DROP FUNCTION memory_of;
 RESET work_mem;
 SET max_parallel_workers_per_gather = 2;
 

@@ -82,7 +82,7 @@ begin_transition(GrScanState *s, GrScanAggregate *a, bool explains)
 
 	if (s->transition_memory == NULL)
 	{
-		s->transition_memory = CreateExprContext(s->css.ss.ps.state);
+		s->transition_memory = CreateWorkExprContext(s->css.ss.ps.state);
 		s->spill_memory = CreateExprContext(s->css.ss.ps.state);
 	}
 	a->transition = gr_transition_create(a->call, &s->child->ss.ps, s->transition_memory, explains);

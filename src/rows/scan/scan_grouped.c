@@ -33,18 +33,30 @@ gr_scan_begin_groups(GrScanState *s)
 	MemoryContextSwitchTo(old);
 }
 
+/* Estimates the memory of a new group, and counts the groups that have all their states. */
 static void
 reckon_group(GrScanState *s)
 {
 	s->groups->group_nbytes = sizeof(GrGroup);
+	s->groups->nwith_states = s->groups->n;
 	for (int i = 0; i < s->naggregates; i++)
 	{
 		const GrTaker *taker = s->aggregates[i].taker;
 
-		/* the size includes the most rows that a state can hold back */
-		if (taker != NULL && taker->state != NULL)
-			s->groups->group_nbytes += VARSIZE(taker->state) + GR_TAKER_WAITING_MAX * taker->row_nbytes;
+		if (taker == NULL || taker->state == NULL)
+			continue;
+		s->groups->group_nbytes += gr_taker_group_nbytes(taker);
+		s->groups->nwith_states = Min(s->groups->nwith_states, s->aggregates[i].nwith_states);
 	}
+}
+
+/* Moves the rows of the aggregate's taker into states of their groups. */
+static void
+scatter(GrScanState *s, GrScanAggregate *a)
+{
+	gr_taker_scatter(a->taker, a->states, s->groups->context, gr_groups_memory_limit(s->groups));
+	a->nwith_states = s->groups->n;
+	reckon_group(s);
 }
 
 /* Returns the group of a fold, or NULL after beginning a record in *file if there is no memory for the group. */
@@ -108,17 +120,23 @@ gr_scan_put_folds(GrScanState *s)
 	s->has_undrawn = false;
 	reckon_group(s);
 	find_fold_groups(s, a);
-	gr_taker_scatter(a->taker, a->states, s->groups->context);
+	scatter(s, a);
 	a->taker->at = a->taker->rows;
-	reckon_group(s);
 }
 
 void
 gr_scan_scatter(GrScanState *s, GrScanAggregate *a)
 {
 	gr_scan_put_folds(s);
-	gr_taker_scatter(a->taker, a->states, s->groups->context);
-	reckon_group(s);
+	scatter(s, a);
+}
+
+/* Counts the groups with states anew, as no group is in memory. */
+static void
+forget_states(GrScanState *s)
+{
+	for (int i = 0; i < s->naggregates; i++)
+		s->aggregates[i].nwith_states = 0;
 }
 
 static void
@@ -218,6 +236,7 @@ write_groups(GrScanState *s)
 		ResetExprContext(s->child->ss.ps.ps_ExprContext);
 	}
 	gr_groups_forget(s->groups);
+	forget_states(s);
 }
 
 GrGroup *
@@ -334,6 +353,7 @@ gr_scan_read_waiting(GrScanState *s)
 	uint32		hash;
 	uint32		nulls;
 
+	forget_states(s);
 	if (waiting == NULL)
 		return false;
 	old = MemoryContextSwitchTo(context);

@@ -30,6 +30,33 @@ make_buckets(GrGroups *groups, uint32 n)
 												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
+/* Memory of an aggregate's block of rows, with pointers to the states of the rows; the scan itself takes as much */
+#define BLOCK_NBYTES ((Size) 28 << 10)
+
+/* Divides the memory between groups, blocks of rows, and the buffers of files. Groups get at least a quarter. */
+static void
+divide_memory(GrGroups *groups, Size nbytes_max)
+{
+	Size		taken;
+
+	groups->own_bits = GR_PARTITION_BITS;
+	while (groups->own_bits > GR_PARTITION_BITS_MIN && ((Size) BLCKSZ << groups->own_bits) > nbytes_max / 4)
+		groups->own_bits--;
+	taken = ((Size) BLCKSZ << groups->own_bits) + (groups->naggregates + 1) * BLOCK_NBYTES;
+	groups->nbytes_max = nbytes_max - Min(taken, nbytes_max - nbytes_max / 4);
+}
+
+/* Returns the largest block of memory for groups: a sixteenth of their limit, as the executor's hash tables have. */
+static Size
+largest_block(Size nbytes_max)
+{
+	Size		nbytes = ALLOCSET_DEFAULT_MAXSIZE;
+
+	while (nbytes > ALLOCSET_DEFAULT_INITSIZE && 16 * nbytes > nbytes_max)
+		nbytes /= 2;
+	return nbytes;
+}
+
 GrGroups *
 gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max, ExprContext *transition_memory)
 {
@@ -38,13 +65,14 @@ gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max, 
 	groups->nkeys = nkeys;
 	groups->keys = keys;
 	groups->naggregates = naggregates;
-	groups->nbytes_max = nbytes_max;
+	divide_memory(groups, nbytes_max);
 	groups->files_context = CurrentMemoryContext;
 	groups->transition_memory = transition_memory;
 	groups->context = transition_memory != NULL ? transition_memory->ecxt_per_tuple_memory :
-		AllocSetContextCreate(CurrentMemoryContext, "gpureg groups", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(CurrentMemoryContext, "gpureg groups", ALLOCSET_DEFAULT_MINSIZE,
+							  ALLOCSET_DEFAULT_INITSIZE, largest_block(groups->nbytes_max));
 	groups->last = &groups->first;
-	groups->nfile_bits = GR_PARTITION_BITS;
+	groups->nfile_bits = groups->own_bits;
 	make_buckets(groups, FIRST_BUCKETS);
 	return groups;
 }
@@ -59,9 +87,8 @@ gr_groups_exchange(GrGroups *groups, GrExchange *exchange, int process)
 		groups->nfile_bits = exchange->nbits;
 }
 
-/* Memory that groups may take now, in bytes */
-static Size
-memory_limit(const GrGroups *groups)
+Size
+gr_groups_memory_limit(const GrGroups *groups)
 {
 	return groups->exchanging ? Min(groups->nbytes_max, EXCHANGING_NBYTES) : groups->nbytes_max;
 }
@@ -152,11 +179,13 @@ enlarge(GrGroups *groups)
 static bool
 has_memory(const GrGroups *groups)
 {
-	Size		limit = memory_limit(groups);
+	Size		wanted = (groups->n - groups->nwith_states + 1) * groups->group_nbytes;
 
+	if ((groups->n + 1) * 2 > groups->nbuckets)
+		wanted += 2 * groups->nbuckets * sizeof(*groups->buckets);
 	return !groups->full &&
-		(groups->n == 0 || ((groups->n + 1) * groups->group_nbytes <= limit &&
-							MemoryContextMemAllocated(groups->context, true) <= limit));
+		(groups->n == 0 ||
+		 MemoryContextMemAllocated(groups->context, true) + wanted <= gr_groups_memory_limit(groups));
 }
 
 static GrGroup *
@@ -287,7 +316,7 @@ gr_groups_forget(GrGroups *groups)
 	if (groups->transition_memory != NULL)
 		ReScanExprContext(groups->transition_memory);
 	MemoryContextReset(groups->context);
-	groups->n = 0;
+	groups->n = groups->nwith_states = 0;
 	groups->nfound = 0;
 	groups->full = false;
 	groups->first = NULL;
@@ -300,7 +329,7 @@ static void
 end_exchanging(GrGroups *groups)
 {
 	groups->exchanging = false;
-	groups->nfile_bits = GR_PARTITION_BITS;
+	groups->nfile_bits = groups->own_bits;
 }
 
 void

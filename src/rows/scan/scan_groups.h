@@ -48,7 +48,9 @@ typedef struct GrGroupKey
 	FmgrInfo   *hash;
 } GrGroupKey;
 
-#define GR_PARTITION_BITS 5		/* log2 of the number of files that records are split into */
+/* log2 of the most files that records are split into, and of the fewest; see gr_groups_create() */
+#define GR_PARTITION_BITS 5
+#define GR_PARTITION_BITS_MIN 2
 
 /* A file of records that wait to be read, or the files of a partition of an exchange */
 typedef struct GrWaiting
@@ -66,8 +68,10 @@ typedef struct GrGroups
 	int			nkeys;
 	GrGroupKey *keys;
 	int			naggregates;
-	Size		group_nbytes;	/* assumed size of a group; 0: not estimated yet */
-	Size		nbytes_max;		/* memory that the groups may take */
+	Size		group_nbytes;	/* assumed size of a new group with its states; 0: not estimated yet */
+	int64		nwith_states;	/* groups whose states have been created; the others' are still to be */
+	Size		nbytes_max;		/* memory that the groups may take, without the files' buffers */
+	int			own_bits;		/* log2 of the number of this process's own files */
 	MemoryContext context;		/* holds the groups */
 	ExprContext *transition_memory; /* NULL, or reset together with context, which it holds */
 	MemoryContext files_context;	/* holds the files */
@@ -95,7 +99,8 @@ typedef struct GrGroups
 
 /*
  * Creates an empty table of groups in the current memory context; keys stays the caller's. nbytes_max: memory that the
- * groups may take; transition_memory: context whose ecxt_per_tuple_memory holds the groups, or NULL if no aggregate has
+ * groups, the buffers of files and a block of rows may take; as in the executor's hash tables, files get no more than a
+ * quarter, but are at least four; transition_memory: context whose ecxt_per_tuple_memory holds the groups, or NULL if no aggregate has
  * a transition
  */
 extern GrGroups *gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max,
@@ -139,6 +144,9 @@ extern BufFile *gr_groups_spill(GrGroups *groups, uint32 hash, const Datum *keys
 
 /* Writes the byte what and nbytes bytes from row, or only the byte if row is NULL. */
 extern void gr_spill_part(BufFile *file, GrSpilled what, const char *row, Size nbytes);
+
+/* Memory that groups may take now, in bytes */
+extern Size gr_groups_memory_limit(const GrGroups *groups);
 
 /* Drops all groups from memory. They must have been returned or written to files. */
 extern void gr_groups_forget(GrGroups *groups);

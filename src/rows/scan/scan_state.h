@@ -61,6 +61,7 @@ typedef struct GrScanAggregate
 	GrScanSpan *spans;
 
 	GrTaker    *taker;			/* taker of the running scan; NULL before the first row, or with a transition */
+	int64		nwith_states;	/* with groups: groups in memory when the taker's rows were last moved into states */
 	struct GrState ***states;	/* with groups: [GR_TAKER_ROWS_MAX] for each row of taker, the group's state pointer */
 } GrScanAggregate;
 

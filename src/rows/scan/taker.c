@@ -11,6 +11,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_agg.h"
+#include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -535,24 +536,43 @@ gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
  * Groups
  */
 
-/* Initial number of rows that can wait in a group's state */
+/* Least initial number of rows that can wait in a group's state */
 #define FIRST_WAITING 4
 
-/* Returns a group's state with room for another row. state: NULL creates one in context */
+/* Largest size that a memory context rounds up to a power of two */
+#define ROUNDED_MAX ((Size) 8192)
+
+Size
+gr_taker_group_nbytes(const GrTaker *taker)
+{
+	Size		nbytes = VARSIZE(taker->state) + FIRST_WAITING * taker->row_nbytes;
+
+	return nbytes > ROUNDED_MAX ? nbytes : pg_nextpower2_size_t(nbytes);
+}
+
+/* Returns the initial number of rows that can wait in a group's state: as many as fit into the memory it takes. */
+static int
+first_waiting(const GrTaker *taker)
+{
+	return (int) Min((gr_taker_group_nbytes(taker) - VARSIZE(taker->state)) / taker->row_nbytes, GR_TAKER_WAITING_MAX);
+}
+
+/* Returns a group's state with room for another row. state: NULL creates one; others: see gr_taker_scatter() */
 static pg_noinline GrState *
-make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
+make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context, Size limit)
 {
 	MemoryContext old;
 	GrState    *larger;
+	bool		full = MemoryContextMemAllocated(context, true) >= limit;
 
-	if (state != NULL && state->capacity >= GR_TAKER_WAITING_MAX)
+	if (state != NULL && (state->capacity >= GR_TAKER_WAITING_MAX || (full && state->capacity > 0)))
 	{
 		gr_state_flush(state, taker->names);
 		return state;
 	}
 	old = MemoryContextSwitchTo(context);
-	larger = state == NULL ? gr_state_resize(taker->state, FIRST_WAITING) :
-		gr_state_resize(state, GR_TAKER_WAITING_MAX);
+	larger = gr_state_resize(state == NULL ? taker->state : state,
+							 state == NULL || full ? first_waiting(taker) : GR_TAKER_WAITING_MAX);
 	if (state != NULL)
 		pfree(state);
 	MemoryContextSwitchTo(old);
@@ -560,7 +580,7 @@ make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
 }
 
 void
-gr_taker_scatter(GrTaker *taker, GrState **const *states, MemoryContext context)
+gr_taker_scatter(GrTaker *taker, GrState **const *states, MemoryContext context, Size limit)
 {
 	const char *row = taker->rows;
 
@@ -574,7 +594,7 @@ gr_taker_scatter(GrTaker *taker, GrState **const *states, MemoryContext context)
 		if (k + 8 < taker->nrows && *states[k + 8] != NULL)
 			__builtin_prefetch(*states[k + 8]);
 		if (state == NULL || state->npending == state->capacity)
-			state = *states[k] = make_waiting_room(taker, state, context);
+			state = *states[k] = make_waiting_room(taker, state, context, limit);
 		memcpy((char *) gr_state_pending(state) + state->npending * taker->row_nbytes, row, taker->row_nbytes);
 		state->npending++;
 		gr_add_count(&state->nrows, 1);

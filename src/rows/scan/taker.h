@@ -105,9 +105,13 @@ extern void gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnul
 
 /*
  * Moves the rows of the block into states of groups, for a scan with groups. Row k goes to *states[k], where it waits
- * with other rows of its group; a state that is NULL is created. context: memory of the states
+ * with other rows of its group; a state that is NULL is created. context: memory of the states; once it has limit bytes,
+ * states get no more room for waiting rows, which are summed earlier
  */
-extern void gr_taker_scatter(GrTaker *taker, struct GrState **const *states, MemoryContext context);
+extern void gr_taker_scatter(GrTaker *taker, struct GrState **const *states, MemoryContext context, Size limit);
+
+/* Returns the size of the state of a new group, in bytes. */
+extern Size gr_taker_group_nbytes(const GrTaker *taker);
 
 /* Removes the last row from the block. Returns its address. */
 static inline const char *
