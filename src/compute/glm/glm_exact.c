@@ -19,6 +19,16 @@
 #define NROWS 64
 #define PITCH (NROWS + GR_MAX_LANES)
 
+/* Counts below this are looked up once they have occurred. */
+#define NCOUNTS 128
+
+/* Table of gr_theta_count() of the pass's theta, filled as counts occur. */
+typedef struct ThetaTable
+{
+	bool		known[NCOUNTS];
+	GrThetaCount count[NCOUNTS];
+} ThetaTable;
+
 static const double log_2 = 0x1.62e42fefa39efp-1;
 
 typedef struct ExactWork
@@ -34,6 +44,8 @@ typedef struct ExactWork
 	double	   *zeros;			/* a zero per column of a row */
 	double	   *roots;			/* gr_add_roots(): roots of the chunk's weights, of all rows; NULL: products add up */
 	double	   *weighted_gram;	/* for rows with weights but without offsets: hi and lo of a triangle, and a shift */
+
+	ThetaTable	theta;			/* of a pass of GR_MEASURE_THETA */
 
 	/* the rows of the chunk that take part; entries per row, or per row that takes part */
 	int			nkept;
@@ -176,6 +188,22 @@ typedef enum RowKind
 	OTHER_ROW
 } RowKind;
 
+/* Returns gr_theta_row(), from the table if it has the count. */
+static GrGlmRow
+theta_row(ThetaTable *table, GrDistribution distribution, double eta, double y, double weight)
+{
+	int			k = y >= 0.0 && y < NCOUNTS ? (int) y : 0;
+
+	if (y != (double) k)
+		return gr_theta_row(distribution, eta, y, weight);
+	if (!table->known[k])
+	{
+		table->count[k] = gr_theta_count(y, distribution.theta);
+		table->known[k] = true;
+	}
+	return gr_theta_row_of(distribution, eta, y, weight, table->count[k]);
+}
+
 /* Computes u, v and the head's sums of the kept rows. kind: a constant, so that the compiler makes a loop per kind. */
 static inline void
 weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
@@ -192,7 +220,7 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 		double		y = gr_row_response(at, shape);
 		double		margin = kind >= THETA_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
 		GrGlmRow	row = kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
-			kind == THETA_ROW ? gr_theta_row(distribution, eta, y, gr_row_weight(at, shape)) :
+			kind == THETA_ROW ? theta_row(&work->theta, distribution, eta, y, gr_row_weight(at, shape)) :
 			kind == EDGE_ROW ? gr_edge_row(work->pass->measure, distribution, eta, y, gr_row_weight(at, shape),
 										   work->pass->edge) :
 			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
@@ -565,6 +593,7 @@ begin_exact(ExactWork *work)
 	for (int j = 0; j < gr_nterms(pass->shape.nfeatures) && work->at_zero; j++)
 		work->at_zero = pass->beta[j] == 0.0;
 	memset(work->zeros, 0, (size_t) gr_row_ncols(pass->shape) * sizeof(double));
+	memset(work->theta.known, 0, sizeof(work->theta.known));
 }
 
 /* Adds rows chunk by chunk. Returns false if canceled. */

@@ -75,31 +75,50 @@ gr_digamma_part(double y, double theta)
 	return part;
 }
 
+/* What a row for GR_MEASURE_THETA takes from its count and theta alone. */
+typedef struct GrThetaCount
+{
+	GrDigammaPart part;
+	double		saturated;		/* gr_waiting_saturated() */
+} GrThetaCount;
+
+GR_HD GrThetaCount
+gr_theta_count(double y, double theta)
+{
+	GrThetaCount count;
+
+	count.part = gr_digamma_part(y, theta);
+	count.saturated = y > 0.0 ? gr_waiting_saturated(y, theta, gr_stirling_error(theta)) : 0.0;
+	return count;
+}
+
 /*
  * Returns a row for GR_MEASURE_THETA: u and v are theta and theta^2 times the first and second derivative of the
- * log-likelihood by theta, half_deviance is minus the log-likelihood.
+ * log-likelihood by theta, half_deviance is minus the log-likelihood. count: gr_theta_count() of y
  */
 GR_HD GrGlmRow
-gr_theta_row(GrDistribution distribution, double eta, double y, double weight)
+gr_theta_row_of(GrDistribution distribution, double eta, double y, double weight, GrThetaCount count)
 {
 	double		theta = distribution.theta;
 	double		mu = distribution.link == GR_LOG ? exp(eta) : distribution.link == GR_SQRT ? eta * eta : eta;
 	double		x = y + theta;
 	double		m = mu + theta;
 	double		d = y - mu;
-	double		saturated = 0.0;
-	GrDigammaPart part = gr_digamma_part(y, theta);
 	GrGlmRow	row = {0.0, 0.0, INFINITY};
 
 	if (!gr_is_mean(distribution, eta, mu))
 		return row;
-	if (y > 0.0)
-		saturated = gr_waiting_saturated(y, theta, gr_stirling_error(theta));
 	/* log(x / m) - d / m and its derivative */
-	row.u = weight * theta * (part.value - gr_deviance_part(m, x, -d) / m);
-	row.v = weight * (theta * theta * part.slope + theta / x * d * d * (theta / m) / m);
-	row.half_deviance = weight * (gr_half_deviance(distribution, y, mu) - saturated);
+	row.u = weight * theta * (count.part.value - gr_deviance_part(m, x, -d) / m);
+	row.v = weight * (theta * theta * count.part.slope + theta / x * d * d * (theta / m) / m);
+	row.half_deviance = weight * (gr_half_deviance(distribution, y, mu) - count.saturated);
 	return row;
+}
+
+GR_HD GrGlmRow
+gr_theta_row(GrDistribution distribution, double eta, double y, double weight)
+{
+	return gr_theta_row_of(distribution, eta, y, weight, gr_theta_count(y, distribution.theta));
 }
 
 #endif							/* GPUREG_NEGBIN_ROW_H */
