@@ -111,7 +111,11 @@ add_entries(const uint32_t (&entry)[AHEAD], int n, const float *__restrict__ til
 	}
 }
 
-/* Adds n entries of a row. Reads up to 2 AHEAD - 1 entries beyond them. */
+/*
+ * Adds n entries (column | sign << 31, ascending) of a row of S, times those columns of tile, to a lane's VALUES sums:
+ * the last chunk's to part, which the caller folds, those of earlier chunks to total. Reads up to AHEAD entries beyond
+ * the n. tile: at the lane's first vector.
+ */
 template <int WIDTH, int VALUES, int AHEAD>
 static __device__ inline void
 sum_entries(const uint32_t *__restrict__ entries, int n, const float *__restrict__ tile, double (&total)[VALUES],

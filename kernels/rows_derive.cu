@@ -271,7 +271,11 @@ write_rows(Deriving *run, DeriveFound *found, GrError *err)
 	return go_over(run, launch_write, err) && fetch(run, found, run->found, sizeof(*found), err);
 }
 
-/* Allocates marks and counts for all rows. */
+/*
+ * Allocates run->marked, which the caller frees, and lays out marks (a bit per row: it takes part), counts (marked rows
+ * per tile, then the total, cleared here) and the scan's temp in it. Sets *ntiles to the tiles of all chunks. Returns
+ * false with GR_DEVICE_MEMORY or a device error.
+ */
 static bool
 open_marks(Deriving *run, int64_t *ntiles, GrError *err)
 {

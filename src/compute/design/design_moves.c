@@ -122,7 +122,10 @@ make_moves(Maker *m, const GrDesignTerm *term, int first, int from, const int *p
 	return true;
 }
 
-/* Makes or counts the moves of all features. */
+/*
+ * Makes the moves that turn each feature with centered powers into plain powers: writes them to m->move, or only counts
+ * them if that is NULL. Sets m->n to their number. Returns false as gr_design_moves() does, except for memory.
+ */
 static bool
 make_all(Maker *m)
 {

@@ -281,7 +281,10 @@ either_entry(const GrGram *gram, int64_t i, int64_t j)
 	return i >= j ? gr_gram_entry(gram, i, j) : gr_gram_entry(gram, j, i);
 }
 
-/* Translates the sums to a shift that is 0 for the last nlow features. Returns false if canceled or out of memory. */
+/*
+ * Translates gram so that the rests, its last nlow features (see gr_gram_fold()), are about 0: x + v then keeps x's
+ * shift. Other shifts stay. Returns false if out of memory or if canceled, which leaves the sums unusable.
+ */
 static bool
 unshift_rests(GrGram *gram, int nlow, GrPoll *poll)
 {

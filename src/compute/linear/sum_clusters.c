@@ -427,7 +427,11 @@ solve_singular(double *left, double *vectors, double *x, double *solution, int64
 	return true;
 }
 
-/* Replaces q in x (n numbers) by w, for one lane, with K in double-double. Returns false if canceled. */
+/*
+ * Replaces the score q of a lane's cluster in x (nterms numbers) by w = (1 - K)^-1 q, with K in double-double and a
+ * generalised inverse if 1 - K is nearly singular. scratch: nterms numbers. Overwrites work's exact_hi, exact_lo and
+ * vectors. Returns false if canceled.
+ */
 static bool
 solve_lane(GrClusterFit *fit, int lane, double *x, double *scratch, GrPoll *poll)
 {

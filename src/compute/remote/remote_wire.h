@@ -148,6 +148,11 @@ typedef struct GrWireAscent
 	double	   *beta;
 } GrWireAscent;
 
+/*
+ * Returns the places in the bulk area of the arrays of ASCEND, gr_nterms(shape.nfeatures) float8 each: scale, the
+ * limits of the gradient (see GrAscent), and beta, the coefficients to begin at and, in the answer, to end at. NULL as
+ * from gr_wire().
+ */
 static inline GrWireAscent
 gr_wire_ascent(GrRemoteWire *wire, GrRowShape shape)
 {

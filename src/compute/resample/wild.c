@@ -306,8 +306,9 @@ set_replicate(GrWild *wild, int64_t r, double d0, double d1, double s0, double s
 }
 
 /*
- * Computes replicate r with S summed directly. digits: weight numbers, GR_WILD_DRAWS apart per cluster; NULL: weights
- * are drawn. Returns false if canceled.
+ * Computes the five numbers of replicate r (GrWild.replicates), with S summed cluster by cluster instead of as a
+ * difference of sums, which may lose digits. digits: numbers of the clusters' weights in r, GR_WILD_DRAWS apart; NULL:
+ * the weights are drawn. Returns false if canceled.
  */
 static bool
 sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll *poll)
