@@ -387,15 +387,24 @@ qsort_interruptible(void *base, size_t nel, size_t elsize, qsort_arg_comparator 
  * Rows
  */
 
+#define NUMBERS_MAX 4
+
 /* A row: the server's header with the type, then the fields as the stand-in keeps them */
 typedef struct FuzzRow
 {
 	Datum		header[1 + sizeof(HeapTupleHeaderData) / sizeof(Datum)];
 	int			natts;
-	Datum	   *values;
+	Datum	   *values;			/* NULL if the fields are few: they are in numbers */
 	bool	   *nulls;
 	TupleDesc	type;
+	Datum		numbers[NUMBERS_MAX];	/* fields of a copied row, where the header's t_hoff says: a copy can change them */
 } FuzzRow;
+
+static const Datum *
+fields_of(const FuzzRow *row)
+{
+	return row->values != NULL ? row->values : row->numbers;
+}
 
 int			backend_nrows;
 
@@ -436,7 +445,10 @@ new_row(TupleDesc type, const Datum *values, const bool *nulls, Oid identifier)
 	HeapTupleHeaderSetTypMod((HeapTupleHeader) result->header, -1);
 	result->type = type;
 	result->natts = type->natts;
-	result->values = memcpy(palloc((Size) type->natts * sizeof(Datum)), values, (size_t) type->natts * sizeof(Datum));
+	((HeapTupleHeader) result->header)->t_hoff = offsetof(FuzzRow, numbers);
+	if (type->natts > NUMBERS_MAX)
+		result->values = palloc((Size) type->natts * sizeof(Datum));
+	memcpy(result->values != NULL ? result->values : result->numbers, values, (size_t) type->natts * sizeof(Datum));
 	result->nulls = memcpy(palloc((Size) type->natts * sizeof(bool)), nulls, (size_t) type->natts * sizeof(bool));
 	return PointerGetDatum(result);
 }
@@ -454,7 +466,7 @@ backend_fields(Datum row, Datum *values, bool *nulls, int natts)
 	const FuzzRow *from = (const FuzzRow *) DatumGetPointer(row);
 
 	must(from->natts == natts);
-	memcpy(values, from->values, (size_t) natts * sizeof(Datum));
+	memcpy(values, fields_of(from), (size_t) natts * sizeof(Datum));
 	memcpy(nulls, from->nulls, (size_t) natts * sizeof(bool));
 }
 
@@ -486,13 +498,23 @@ assign_record_type_identifier(Oid type_id, int32 typmod)
 	return type_id;
 }
 
+/* Returns an entry that says that the type has not changed. */
+TypeCacheEntry *
+lookup_type_cache(Oid type_id, int flags)
+{
+	static TypeCacheEntry entry;
+
+	entry.tupDesc_identifier = type_id;
+	return &entry;
+}
+
 void
 heap_deform_tuple(HeapTuple tuple, TupleDesc tupleDesc, Datum *values, bool *isnull)
 {
 	const FuzzRow *from = (const FuzzRow *) tuple->t_data;
 
 	must(tupleDesc->natts == from->natts);
-	memcpy(values, from->values, (size_t) from->natts * sizeof(Datum));
+	memcpy(values, fields_of(from), (size_t) from->natts * sizeof(Datum));
 	memcpy(isnull, from->nulls, (size_t) from->natts * sizeof(bool));
 }
 
@@ -527,6 +549,7 @@ heap_form_tuple(TupleDesc tupleDescriptor, Datum *values, bool *isnull)
 	for (int k = 0; k < tupleDescriptor->natts; k++)
 		if (isnull[k])
 			values[k] = 0;
+	tuple->t_len = sizeof(FuzzRow);
 	tuple->t_data = (HeapTupleHeader) DatumGetPointer(new_row(tupleDescriptor, values, isnull, FIRST_ROW_TYPE));
 	return tuple;
 }

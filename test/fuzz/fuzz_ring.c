@@ -9,12 +9,75 @@
 #include "backend.h"
 
 #include "catalog/pg_type.h"
+#include "storage/condition_variable.h"
 #include "storage/dsm.h"
+#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/lsyscache.h"
 
 #include "rows/ring/ring.h"
+#include "run/wait.h"
+
+/*
+ * Waiting: one process is all there is, so it never waits for another
+ */
+
+static uint32 no_wait_event;
+uint32	   *my_wait_event_info = &no_wait_event;
+volatile sig_atomic_t postmaster_possibly_dead = false;
+
+bool
+PostmasterIsAliveInternal(void)
+{
+	return true;
+}
+
+void
+proc_exit(int code)
+{
+	abort();
+}
+
+uint32
+gr_wait_event(GrWait wait)
+{
+	return 0;
+}
+
+void
+ConditionVariableInit(ConditionVariable *cv)
+{
+}
+
+void
+ConditionVariableBroadcast(ConditionVariable *cv)
+{
+}
+
+void
+ConditionVariablePrepareToSleep(ConditionVariable *cv)
+{
+}
+
+void
+ConditionVariableSleep(ConditionVariable *cv, uint32 wait_event_info)
+{
+	abort();
+}
+
+#if PG_VERSION_NUM >= 170000
+bool
+ConditionVariableCancelSleep(void)
+{
+	return false;
+}
+#else
+void
+ConditionVariableCancelSleep(void)
+{
+}
+#endif
 
 #define FUNCTION(name) PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 

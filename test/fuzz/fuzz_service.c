@@ -85,12 +85,11 @@ begin_factor(GrSession *session, const GrFactorJob *job, GrFactor **factor, cons
 }
 
 static bool
-invert(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse, const GrHost *host,
-	   GrError *err)
+invert(GrFactor *factor, GrDDConstVector w, double divisor, double *inverse, const GrHost *host, GrError *err)
 {
 	(void) host;
 	(void) err;
-	*inverse = (*(double *) factor + w_hi[0] + w_lo[0]) / divisor;
+	*inverse = (*(double *) factor + w.hi[0] + w.lo[0]) / divisor;
 	return true;
 }
 

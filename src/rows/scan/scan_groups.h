@@ -100,8 +100,8 @@ typedef struct GrGroups
 /*
  * Creates an empty table of groups in the current memory context; keys stays the caller's. nbytes_max: memory that the
  * groups, the buffers of files and a block of rows may take; as in the executor's hash tables, files get no more than a
- * quarter, but are at least four; transition_memory: context whose ecxt_per_tuple_memory holds the groups, or NULL if no aggregate has
- * a transition
+ * quarter, but are at least four; transition_memory: context whose ecxt_per_tuple_memory holds the groups, or NULL if
+ * no aggregate has a transition
  */
 extern GrGroups *gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max,
 								  ExprContext *transition_memory);

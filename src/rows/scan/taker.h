@@ -105,8 +105,8 @@ extern void gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnul
 
 /*
  * Moves the rows of the block into states of groups, for a scan with groups. Row k goes to *states[k], where it waits
- * with other rows of its group; a state that is NULL is created. context: memory of the states; once it has limit bytes,
- * states get no more room for waiting rows, which are summed earlier
+ * with other rows of its group; a state that is NULL is created. context: memory of the states; once it has limit
+ * bytes, states get no more room for waiting rows, which are summed earlier
  */
 extern void gr_taker_scatter(GrTaker *taker, struct GrState **const *states, MemoryContext context, Size limit);
 
