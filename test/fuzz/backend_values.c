@@ -397,7 +397,7 @@ typedef struct FuzzRow
 	Datum	   *values;			/* NULL if the fields are few: they are in numbers */
 	bool	   *nulls;
 	TupleDesc	type;
-	Datum		numbers[NUMBERS_MAX];	/* fields of a copied row, where the header's t_hoff says: a copy can change them */
+	Datum		numbers[NUMBERS_MAX];	/* few fields, where the header's t_hoff says: a copy can change them */
 } FuzzRow;
 
 static const Datum *

@@ -546,8 +546,8 @@ static double
 head_error(const GrPass *pass, const double *got, const double *want)
 {
 	const bool	exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
-	/* on the CPU, FAST passes of the Poisson family have gr_count_losses() in this place */
-	const bool	losses = pass->kind == GR_PASS_FAST && pass->distribution.family == GR_POISSON;
+	/* on the CPU, FAST and GRADIENT passes of the Poisson family have gr_count_losses() in the place of NRIGHT */
+	const bool	losses = !exact && pass->distribution.family == GR_POISSON;
 	double		error;
 
 	if (got[GR_SUM_NROWS] != want[GR_SUM_NROWS] || (!losses && got[GR_SUM_NRIGHT] != want[GR_SUM_NRIGHT]) ||

@@ -125,7 +125,7 @@ enum
 	GR_SUM_DEVIANCE_HI,			/* deviance, see GrGlmRow; not FACE */
 	GR_SUM_DEVIANCE_LO,
 	GR_SUM_MIN_MARGIN,			/* least gr_margin_of(), (2 y - 1) eta; not FACE */
-	/* FACE: rows off the face with a positive margin; FAST, Poisson on the CPU: gr_count_losses() */
+	/* FACE: rows off the face with a positive margin; FAST and GRADIENT, Poisson on the CPU: gr_count_losses() */
 	GR_SUM_NRIGHT,
 	GR_SUM_NWRONG,				/* FACE: rows off the face with a negative margin; HC2 and HC3: rows without a score */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of rows off the face */
