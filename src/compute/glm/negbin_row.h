@@ -75,7 +75,7 @@ gr_digamma_part(double y, double theta)
 	return part;
 }
 
-/* What a row for GR_MEASURE_THETA takes from its count and theta alone. */
+/* Terms of a row for GR_MEASURE_THETA that depend on its count and theta alone */
 typedef struct GrThetaCount
 {
 	GrDigammaPart part;

@@ -548,6 +548,21 @@ gr_raise_bigint(int64 value, const char *name)
 					 psprintf("- " INT64_FORMAT, near))));
 }
 
+bool
+gr_are_plain_numbers(const GrColumns *columns)
+{
+	if (columns->weight || columns->offset)
+		return false;
+	for (int k = 0; k < columns->n; k++)
+	{
+		Oid			type = columns->column[k].type;
+
+		if (type != FLOAT8OID && type != FLOAT4OID && type != INT4OID && type != INT2OID && type != BOOLOID)
+			return false;
+	}
+	return true;
+}
+
 static double
 number_from_datum(const GrColumn *column, Datum value, Oid type)
 {

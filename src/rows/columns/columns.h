@@ -308,4 +308,7 @@ gr_convert_row(const GrColumns *columns, GrValues values, double *row)
 /* Converts values as gr_convert_row() does, to a row of float4. The features' types must fit float4. */
 extern GrRowFate gr_convert_row_single(const GrColumns *columns, GrValues values, float *row);
 
+/* True if every column is a number that float8 holds exactly, and no column is a weight or an offset. */
+extern bool gr_are_plain_numbers(const GrColumns *columns);
+
 #endif							/* GPUREG_COLUMNS_H */

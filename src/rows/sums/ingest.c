@@ -742,21 +742,6 @@ gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState 
 	return plan_without_jit(&wrapper);
 }
 
-bool
-gr_are_plain_numbers(const GrColumns *columns)
-{
-	if (columns->weight || columns->offset)
-		return false;
-	for (int k = 0; k < columns->n; k++)
-	{
-		Oid			type = columns->column[k].type;
-
-		if (type != FLOAT8OID && type != FLOAT4OID && type != INT4OID && type != INT2OID && type != BOOLOID)
-			return false;
-	}
-	return true;
-}
-
 GrPlan *
 gr_plan_plain_sums(const GrIngest *ingest, Oid result)
 {

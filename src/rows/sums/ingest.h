@@ -39,7 +39,6 @@ typedef struct GrIngest
 	int			nworkers;		/* parallel workers of sums_plan or ring_plan */
 	bool		remote;			/* gr_is_remote(plan); then nrows_estimate is 0 */
 	bool		shipped;		/* a foreign server makes the sums */
-	GrPlan	   *counting_plan;	/* shipped: sums that also tell the rows skipped if no row is complete */
 	bool		repeatable;		/* the query returns the same rows again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
 	/*
@@ -156,9 +155,6 @@ extern Oid	gr_cluster_type(const GrIngest *ingest, int k);
  * because they must be part of the shipped text. ingest->arguments: at most GR_TYPED_COLUMNS_MAX
  */
 extern GrPlan *gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result);
-
-/* True if every column is a number that float8 holds exactly, and no column is a weight or an offset. */
-extern bool gr_are_plain_numbers(const GrColumns *columns);
 
 /*
  * Plans SELECT gpu_ols_stats_agg(response, VARIADIC ARRAY[features]) FROM (query) for a query of plain numbers that a

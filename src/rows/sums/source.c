@@ -116,6 +116,14 @@ has_one_snapshot(const GrIngest *ingest)
  * Sums
  */
 
+/* Plans an aggregate of typed arguments that makes the sums and counts the skipped rows. */
+static GrPlan *
+plan_typed_sums(const GrIngest *ingest)
+{
+	return gr_plan_typed_pass(ingest, ingest->shape.weight ? "gpu_wls_array_pass" : "gpu_ols_array_pass", NULL,
+							  gr_own_type(ingest->function, "gpu_ols_stats"));
+}
+
 /* Plans the sums of a remote query, which are made where the rows are; NULL if the rows must come here. */
 static GrPlan *
 plan_remote_sums(const GrIngest *ingest, GrPlace *place)
@@ -123,8 +131,7 @@ plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 	if (is_to_be_pulled(ingest) || !gr_ingest_tells_widths(ingest))
 		return NULL;
 	gr_place_on_cpu(place, PUSHED_REASON);
-	return gr_plan_typed_pass(ingest, ingest->shape.weight ? "gpu_wls_array_pass" : "gpu_ols_array_pass", NULL,
-							  gr_own_type(ingest->function, "gpu_ols_stats"));
+	return plan_typed_sums(ingest);
 }
 
 /*
@@ -136,15 +143,13 @@ plan_shipped_sums(GrIngest *ingest, GrPlace *place)
 {
 	GrPlan	   *plan;
 
-	if (!gr_reads_foreign_table(ingest->query))
+	if (!gr_reads_foreign_table(ingest->query) || is_to_be_pulled(ingest) || !gr_ingest_tells_widths(ingest))
 		return NULL;
-	plan = plan_remote_sums(ingest, place);
-	if (plan == NULL || !gr_is_shipped(plan))
+	plan = !gr_are_plain_numbers(ingest->columns) ? plan_typed_sums(ingest) :
+		gr_plan_plain_sums(ingest, gr_own_type(ingest->function, "gpu_ols_stats"));
+	ingest->shipped = gr_is_shipped(plan);
+	if (!ingest->shipped)
 		return NULL;
-	ingest->shipped = true;
-	ingest->counting_plan = plan;
-	if (gr_are_plain_numbers(ingest->columns))
-		plan = gr_plan_plain_sums(ingest, gr_own_type(ingest->function, "gpu_ols_stats"));
 	gr_place_on_cpu(place, SHIPPED_REASON);
 	return plan;
 }
@@ -225,8 +230,8 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 	Datum		result = run_for_sums(plan, ingest, &isnull);
 
 	/* gpu_ols_stats_agg does not tell how many rows it has skipped if it has taken none. */
-	if (isnull && ingest->counting_plan != NULL)
-		result = run_for_sums(ingest->counting_plan, ingest, &isnull);
+	if (isnull && ingest->shipped && gr_are_plain_numbers(ingest->columns))
+		result = run_for_sums(plan_typed_sums(ingest), ingest, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
 	state = (GrState *) PG_DETOAST_DATUM(result);
