@@ -149,7 +149,8 @@ $keeper->safe_psql('postgres', q{
 is($keeper->safe_psql('postgres', q{SELECT gpu_keep('t', 'TABLE t')}), '50000', 'rows are kept over several sinks');
 
 # Results without the number of passes, which is less if the fit starts from a sample, as the fit to a query may
-my $fitted = 'terms, coef, vcov, n, n_skipped, rank, df_residual, deviance, null_deviance, converged, log_lik, dispersion';
+my $fitted = 'terms, coef, vcov, n, n_skipped, rank, df_residual, deviance, null_deviance, converged, log_lik, ' .
+	'dispersion';
 
 # name, text after the rows' argument, filter and columns of each call
 my @calls = (

@@ -1,5 +1,5 @@
-# Fits to foreign tables of postgres_fdw: the sums are made by the foreign server where it may compute them, and the rows
-# come here where it may not. Shards over several servers merge by their states, as docs/howto/shards.md says.
+# Fits to foreign tables of postgres_fdw: the sums are made by the foreign server where it may compute them, and the
+# rows come here where it may not. Shards over several servers merge by their states, as docs/howto/shards.md says.
 use strict;
 use warnings;
 
@@ -77,10 +77,12 @@ same_fit('two arrays', 'y, v, v FROM far', $made_there, '', '');
 # Errors of the server come as errors.
 error_is($here, q{SELECT gpu_ols_fit('SELECT y, 1 / (a - 1) AS x FROM far')}, '22012', 'an error there');
 error_is($here, q{SELECT gpu_ols_fit('SELECT y, a FROM far WHERE i < 0')}, 'P0002', 'no rows');
-like((try_sql($here, q{SELECT gpu_ols_fit('SELECT NULL::int AS y, a FROM far')}))[1], qr/20002 rows were skipped because/,
+like((try_sql($here, q{SELECT gpu_ols_fit('SELECT NULL::int AS y, a FROM far')}))[1],
+	qr/20002 rows were skipped because/,
 	'no complete row: the number of rows');
 like((try_sql($here, q{SELECT gpu_ols_fit('SELECT y, a, 1e200::float8 * c AS big FROM far')}))[1],
-	qr/column "x2".*the response is called y, and the features x1, x2, \.\.\. in their order/s, 'sums that are out of range');
+	qr/column "x2".*the response is called y, and the features x1, x2, \.\.\. in their order/s,
+	'sums that are out of range');
 is($here->safe_psql('postgres', q{SELECT (gpu_ols_fit('SELECT y, a FROM far')).n}), '20001', 'and the next one runs');
 
 # Other fits read the rows here.
@@ -107,7 +109,8 @@ my $states = q{SELECT gpu_ols_stats_agg(y, a, b::int, c) AS s FROM shard_here
 	UNION ALL SELECT gpu_ols_stats_agg(y, a, b::int, c) FROM shard_there};
 like($here->safe_psql('postgres', "EXPLAIN (VERBOSE) $states"),
 	qr/Foreign Scan.*Remote SQL: SELECT public\.gpu_ols_stats_agg/s, 'the state of a shard is made by its server');
-is($here->safe_psql('postgres', "SELECT (m).coef, (m).n FROM (SELECT gpu_ols_solve(gpu_ols_rollup(s)) AS m FROM ($states) t) t"),
+is($here->safe_psql('postgres',
+		"SELECT (m).coef, (m).n FROM (SELECT gpu_ols_solve(gpu_ols_rollup(s)) AS m FROM ($states) t) t"),
 	$here->safe_psql('postgres', 'SELECT (m).coef, (m).n FROM (SELECT gpu_ols_agg(y, a, b::int, c) AS m FROM whole) t'),
 	'states of shards merge into the fit to all rows');
 is($here->safe_psql('postgres', q{SELECT (gpu_ols_fit('SELECT y, a, b, c FROM sharded')).coef}),
