@@ -121,7 +121,9 @@ EXCEPTION WHEN division_by_zero THEN
 END
 $$;
 SET temp_file_limit = '100kB';
+\set VERBOSITY sqlstate
 SELECT gpu_auc(distinct_scores, label) FROM ranked;
+\set VERBOSITY default
 RESET temp_file_limit;
 SELECT count(*) AS files FROM own_files;
 -- a window's frames stay in memory
