@@ -237,19 +237,21 @@ take_grouped(GrScanState *s, const char *data, const int32 *at)
 		group = gr_scan_make_room(s, hash, nulls, &file);
 	for (int i = 0; i < s->naggregates; i++)
 	{
-		GrTaker    *taker = s->aggregates[i].taker;
-		int64		nrows = taker == NULL ? 0 : taker->nrows;
-		bool		transition = s->aggregates[i].transition != NULL;
+		GrScanAggregate *a = &s->aggregates[i];
 
-		if (transition && group == NULL)
-			spill_transition(s, &s->aggregates[i], file, data, at);
-		else if (take_of_aggregate(s, &s->aggregates[i], transition ? &group->states[i].value : NULL, data, at))
+		if (a->transition == NULL)
 		{
-			if (!transition)
+			int64		nrows = a->taker == NULL ? 0 : a->taker->nrows;
+
+			if (take_of_aggregate(s, a, NULL, data, at))
 				gr_scan_put(s, i, group, file, nrows);
+			else if (group == NULL)
+				gr_spill_part(file, GR_SPILLED_NOTHING, NULL, 0);
 		}
 		else if (group == NULL)
-			gr_spill_part(file, GR_SPILLED_NOTHING, NULL, 0);
+			spill_transition(s, a, file, data, at);
+		else
+			(void) take_of_aggregate(s, a, &group->states[i].value, data, at);
 	}
 }
 
