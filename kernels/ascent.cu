@@ -215,7 +215,7 @@ load_16_bytes(double *v, const double *from)
 	v[1] = two.y;
 }
 
-/* Returns the sum of N values, by halving. */
+/* Returns the sum of v[0 .. N - 1], where N is a power of two. Adds halves in place, and so overwrites v. */
 template <int N, typename T>
 static __device__ inline T
 add_values(T *v)

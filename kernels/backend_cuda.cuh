@@ -277,7 +277,7 @@ extern bool gr_cuda_rows_can_ascend(const GrSink *sink, bool single);
 extern bool gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations,
 								bool *converged, const GrHost *host, GrError *err);
 
-/* Functions of the projector's table */
+/* Functions of the projector's table; backend.h documents them. */
 extern bool gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host,
 								  GrProject **project, GrError *err);
 extern bool gr_cuda_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err);
@@ -286,7 +286,7 @@ extern bool gr_cuda_project_take(GrProject *project, const float **projected, in
 extern void gr_cuda_project_times(const GrProject *project, GrTimes *times);
 extern void gr_cuda_project_end(GrProject *project);
 
-/* Functions of the solver's table */
+/* Functions of the solver's table; solver.h documents them. */
 extern bool gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host,
 								 GrError *err);
 extern bool gr_cuda_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor,

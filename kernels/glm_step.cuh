@@ -121,7 +121,10 @@ extern cudaError_t gr_glm_columns_launch(const GlmPlan *plan, const double *rows
 extern cudaError_t gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
 										const double2 *weights, double *matrix, cudaStream_t stream);
 
-/* Writes rows (u, u z, v) of EXACT or (1, z, e) of FACE to out, zeros for rows that take no part. Adds to heads. */
+/*
+ * EXACT or FACE: writes nrows rows (u, u z, v) or (1, z, e) to out, zeros for rows that take no part, and adds their
+ * head sums to heads (plan->heads_ndoubles numbers, zeroed by the caller before the first launch).
+ */
 extern cudaError_t gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows, int64_t nrows,
 										   const GlmTerms *terms, double *out, double *heads, cudaStream_t stream);
 

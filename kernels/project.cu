@@ -38,7 +38,7 @@
 #define SPLIT_NLANES 128		/* lanes per multiprocessor from which splitting is not needed */
 #define SPLIT_NENTRIES 1024		/* entries of a row from which splitting its chunks pays */
 
-/* Loads VALUES neighbouring float4 at once. */
+/* Loads VALUES (1, 2 or 4) neighbouring floats at once. from is aligned to their size. */
 template <int VALUES>
 static __device__ inline void
 load_values(float (&to)[VALUES], const float *__restrict__ from)

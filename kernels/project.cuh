@@ -162,8 +162,9 @@ extern cudaError_t gr_project_fused_launch(const ProjectMatrix *matrix, const fl
 										   cudaStream_t stream);
 
 /*
- * gr_project_program_sizes() sets the bytes of a program's two arrays and of the scratch memory to make it.
- * gr_project_program_launch() makes it, in memory of the caller.
+ * gr_project_program_sizes() sets *start_nbytes and *program_nbytes, the bytes of the arrays start and program for S
+ * of k rows, dim columns and nnonzeros entries, and *scratch_nbytes, those of the memory to make them.
+ * gr_project_program_launch() makes both in memory of the caller.
  */
 extern cudaError_t gr_project_program_sizes(int32_t k, int64_t dim, int64_t nnonzeros, size_t *start_nbytes,
 											size_t *program_nbytes,

@@ -18,7 +18,7 @@
  * is where a row's pairs begin. The lanes hold 32 pairs, with the next 32 under way, and hand them to each other one by
  * one.
  *
- * The arithmetic. Conversions from float4 to float8 issue at a quarter of the rate of additions and would be the
+ * The arithmetic. Conversions from float to double issue at a quarter of the rate of additions and would be the
  * bottleneck. Every other one is therefore done by integers: the float4's exponent and mantissa, moved to their places
  * in a float8, are the value times 2^-896 (subnormals too), and fma(that, 2^896, sum) rounds once, like an addition.
  */

@@ -103,7 +103,10 @@ fetch(Deriving *run, void *memory, const void *device, size_t nbytes, GrError *e
 	return true;
 }
 
-/* Copies the derivation and the plan's arrays to the device, as one block. */
+/*
+ * Fills run->plan from the derivation and rules. Copies the derivation and the plan's arrays to the device as one
+ * block, run->described, and waits. Sets run->found, places and totals to their places in the block.
+ */
 static bool
 describe(Deriving *run, GrRowRules rules, GrError *err)
 {

@@ -139,7 +139,7 @@ make_weighted_sums(const double *triangle, int nfeatures, int64_t nrows, double 
 	sums[GR_SUM_NROWS] = hi[0] = (double) nrows;
 }
 
-/* Copies n float8 from the device, and waits. */
+/* Copies n float8, at most SEGMENT, from the device to `to` by way of rows->transfer, and waits. */
 static bool
 fetch(RowsSink *rows, const double *from, double *to, int64_t n, GrError *err)
 {

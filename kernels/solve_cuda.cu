@@ -275,7 +275,10 @@ gr_cuda_factor_inverse(GrFactor *factor, GrDDConstVector w, double divisor, doub
 	return true;
 }
 
-/* Failures are ignored: a lost device takes its memory along. */
+/*
+ * Frees factor with its memory and stream on the device; accepts NULL. Ignores failures: a lost device takes its
+ * memory along.
+ */
 void
 gr_cuda_factor_end(GrFactor *factor)
 {

@@ -96,6 +96,7 @@ hash_bytes(Hasher *hasher, const char *name, Size nbytes, double value)
 	hasher->val[hasher->n++] = value;
 }
 
+/* Adds a feature. name: nbytes bytes in the server's encoding, which is converted to UTF-8. */
 static inline void
 hash_feature(Hasher *hasher, char *name, Size nbytes, double value)
 {

@@ -250,7 +250,11 @@ fits_cache(const GrRowsRequest *request, int64 dim)
 		gr_projection_cache_size * 1024.0;
 }
 
-/* Returns the best form for workers to compute. The first row tells how much work a row is. */
+/*
+ * Returns GR_ROWS_PROJECTED if the CPU is to project and S fits the cache of a worker (gr_projection_cache_size);
+ * else GR_ROWS_FLAT, with which workers only detoast and check the vectors. rows->dim: elements of the first row's
+ * vector; -1: not known.
+ */
 static GrRowsForm
 choose_form(const GrRowsRequest *request, const GrRowsPlan *rows)
 {

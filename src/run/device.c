@@ -245,7 +245,10 @@ open_here(GrPlace *place, GrError *err)
 	return true;
 }
 
-/* Adds to the reason of a place without a service that the server must be restarted first, if so. */
+/*
+ * Appends ", without the device service: ..." to the reason of a place without a service, if gr_control_mismatch()
+ * says that the server must be restarted before there can be one.
+ */
 static void
 note_mismatch(GrPlace *place)
 {

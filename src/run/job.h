@@ -138,7 +138,10 @@ extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 /* Sets *ncalls to the number of calls whose rows have been read; see GrSinkOps in backend.h. */
 extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
-/* SUM: fills gram, which has room for the job's features, with the sums and their counts, and ends the sink. */
+/*
+ * SUM: sends the last block, fills gram, which has room for the job's features, with the sums, nobs, nsummed and
+ * log_constant, and ends the sink. ERROR if that fails or a sum is not finite.
+ */
 extern void gr_job_finish(GrJob *job, GrGram *gram);
 
 /* Returns the number of observations: rows, or the sum of their frequencies. ERROR as gr_count() raises it. */

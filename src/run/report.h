@@ -46,7 +46,10 @@ typedef struct GrPassRecord
 	double		solved;
 } GrPassRecord;
 
-/* Records a query that an aggregate summed, or other rows that were worked on, at this place. */
+/*
+ * Records for gpu_last_run() rows that were read without a job: record has the function, counts and times, place
+ * says where.
+ */
 extern void gr_record_pass(const GrPlace *place, const GrPassRecord *record);
 
 /* Records a job: the times when it started, when the rows were read and summed, and when the model was solved. */

@@ -23,6 +23,7 @@ extern "C" {
 #define GR_REQUEST_NBYTES_MAX ((size_t) 1 << 50)
 #define GR_WAIT_S_MAX 1e7		/* seconds that a client may wait for memory: more than any setting holds */
 
+/* Each function returns true if its first argument is valid, for any backend; else it fails with GR_INVALID. */
 extern bool gr_rules_valid(const GrRowRules *rules, GrError *err);
 extern bool gr_sink_options_valid(const GrSinkOptions *options, GrError *err);
 

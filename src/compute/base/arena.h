@@ -10,7 +10,7 @@
  *	 nbytes = arena.used;
  *
  * Arrays carved while counting are NULL; a carving function must not write to them. The block stays the caller's. First
- * callers: the linear models' workspaces (gram.h, ldl.h) and those of a GLM fit (glm.c).
+ * callers: the linear models' workspaces (gram.h, normal.h) and those of a GLM fit (glm.c).
  */
 #ifndef GPUREG_ARENA_H
 #define GPUREG_ARENA_H

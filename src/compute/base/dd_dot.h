@@ -1,5 +1,5 @@
 /*
- * dd_dot.h: dot products and sums of double-double vectors, on the CPU. The factorizations of ldl.h call them first.
+ * dd_dot.h: dot products and sums of double-double vectors, on the CPU. The factorizations of normal.h call them first.
  */
 #ifndef GPUREG_DD_DOT_H
 #define GPUREG_DD_DOT_H

@@ -20,7 +20,11 @@ one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *e
 	return gr_fail(err, fault, of_weight ? gr_weight_at(shape) : gr_response_at(shape), "%s", "");
 }
 
-/* Checks single rows. Looks for the bad feature only if some feature of a row is not finite. */
+/*
+ * Checks nrows rows whose features are float4 (shape.single): all numbers are finite, and response and weight valid
+ * under rules. Looks for the bad feature only if some feature of a row is not finite. Returns false with err, which
+ * has its column.
+ */
 static bool
 single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err)
 {

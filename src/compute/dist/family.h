@@ -259,7 +259,7 @@ gr_family_has_dispersion(GrFamily family, bool quasi)
 /* Returns (d mean / d eta)^2 / variance, the weight of a row with predictor eta in a fit, without prior weights. */
 extern double gr_working_weight(GrDistribution distribution, double eta);
 
-/* Returns the mean for a linear predictor, the inverse of the link. Exact in both tails. */
+/* Returns the mean for a linear predictor, the inverse of the link. Small means lose no digits. */
 extern double gr_link_mean(GrLink link, double eta);
 
 /* First and second derivative of the mean by eta. 0 in tails where the mean has a limit. */

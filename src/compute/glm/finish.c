@@ -119,8 +119,9 @@ has_variances(const GrGlmFit *fit, int *where)
 }
 
 /*
- * Transforms fit->vcov to the reported terms. with_lo: state->triangle has the low halves of vcov, n x n. Returns false
- * if canceled.
+ * Transforms fit->vcov, nterms x nterms, to the reported terms and makes it symmetric; rows and columns of frozen
+ * terms become NaN. with_lo: state->triangle has its low halves, n x n; else fit->vcov_low has them, or they are 0.
+ * Overwrites state->triangle, and fit->vcov_low unless that is NULL. Returns false if canceled.
  */
 static bool
 transform_vcov(GrGlmFit *fit, bool with_lo, const GrHost *host)
@@ -329,9 +330,11 @@ gr_place_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * Marks the separated terms of the features, if the rows have changed features (fit->basis). A term is separated if a
- * direction of separation moves it by more than rounding error, compared with the term that it moves most. If no row is
- * left in the limit, all terms are. The intercept is compared by the features' lengths, the features by their spreads.
+ * Sets fit->separated[k] to 1 or -1, the sign of the infinity to which the estimate of term k goes, or 0. Called if
+ * the rows have changed features (fit->basis). A term is separated if a direction of separation moves it by more
+ * than rounding error, compared with the term that it moves most. If no row is left in the limit, all other terms
+ * that are not collinear get 1. The intercept is compared by the features' lengths, the features by their spreads.
+ * Overwrites state->delta and clears state->theta_lo.
  */
 static void
 name_separated(GrGlmFit *fit)

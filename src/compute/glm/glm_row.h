@@ -297,7 +297,10 @@ gr_row_of_mean(GrDistribution distribution, double eta, double mu, double y, dou
 	return row;
 }
 
-/* True if the family can have the mean mu. A gaussian mean may be any number in range. */
+/*
+ * True if mu, the mean for predictor eta, is in range for a family other than the binomial: |mu| <= 1e150 for the
+ * gaussian, else 0 < mu <= 1e300 with, unless the link is the log, eta > 0.
+ */
 GR_HD bool
 gr_is_mean(GrDistribution distribution, double eta, double mu)
 {

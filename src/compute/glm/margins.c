@@ -74,7 +74,10 @@ take_row(GrMarginRow *row, GrMemory memory, int nfeatures)
 	return row->duals != NULL;
 }
 
-/* Allocates the gradient sums of an effect. before: the effect before it, or NULL. Returns false if out of memory. */
+/*
+ * Allocates the gradient of an effect (m->nterms zeros) and, for a step, from_gradient. before: the effect before
+ * it, or NULL; if it is of the same column, its from_gradient is shared. Returns false if out of memory.
+ */
 static bool
 take_gradients(const GrMargins *m, GrMarginEffect *effect, const GrMarginEffect *before, GrMemory memory)
 {

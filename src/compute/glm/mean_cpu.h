@@ -116,7 +116,10 @@ NAME(log_by) (V x, bool fused)
 	return V_SUB(V_MUL(k, V_SET1(6.93147180369123816490e-01)), q);
 }
 
-/* Returns the sum of 2 q^3 / 3 + 2 q^5 / 5 + ..., the rest of log((1 + q) / (1 - q)) - 2 q, for |q| < 0.12. */
+/*
+ * Returns log((1 + q) / (1 - q)) - 2 q for |q| < 0.12 by its series, 2 q^3 / 3 + 2 q^5 / 5 + ... + 2 q^19 / 19.
+ * fused: with fused multiply-adds.
+ */
 static inline __attribute__((always_inline)) TARGET V
 NAME(series_by) (V q, bool fused)
 {

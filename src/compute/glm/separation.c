@@ -147,8 +147,9 @@ length_on_face(GrGlmFit *fit, int k)
 }
 
 /*
- * Computes the regression of term k, collinear over the face, on the terms that are not, in solution. Term k minus the
- * regression is a null vector of z. Overwrites the triangle's last row.
+ * Computes the regression of term k, which is collinear over the rows on the face, on the terms that are not, in
+ * state->solution (nterms numbers). Collinear terms, k too, and negligible ones get 0. Term k minus the regression
+ * is 0 on these rows, but for rounding. Overwrites the triangle's last row. Returns false if the solve fails.
  */
 static bool
 null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)

@@ -25,7 +25,12 @@ round_midpoint(double lo, double hi)
 	return ldexp(nearbyint(ldexp(lo + 0.5 * range, -k)), k);
 }
 
-/* Returns the shift c_j of a column. column: its first value; further values are stride apart. */
+/*
+ * Returns the shift c_j of a column of nrows > 0 values: the rounded midpoint of their range if all are in magnitude
+ * at least LEAST_RATIO times the range, or a constant's value; else 0, also for values that are not finite and
+ * shifts below GR_LEAST_SHIFT, except constants below MOST_CONSTANT. column: the first value; further values are
+ * stride apart.
+ */
 static double
 choose_column(const double *column, int64_t nrows, int stride)
 {

@@ -431,7 +431,10 @@ flush_all(Sparse *sparse, GrError *err)
 	return true;
 }
 
-/* Writes the scaled sums to y. */
+/*
+ * Writes total[i] * scale, rounded to float4, to y[i] for each of the k rows of S. Returns false, with GR_CANCELED,
+ * if the host asked to stop.
+ */
 static bool
 write_sums(Sparse *sparse, float *y, GrError *err)
 {

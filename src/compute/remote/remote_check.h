@@ -8,10 +8,11 @@
 #include "compute/remote/remote.h"
 
 /*
- * True if command and arguments, both the server's own copies, are valid for the server's present object: a sink that
- * sums or keeps, a factorization, a projection, or none. Arrays in the bulk area are only checked to fit; the functions
- * that carry the command out check their contents. Otherwise fails with GR_INVALID, or with GR_DEVICE_FAILED for
- * commands whose GR_INVALID means that rows are gone.
+ * True if command and arguments, both the server's own copies, are valid for the server's present object: a sink
+ * that sums or keeps, a factorization, a projection, or none. Only checks that arrays fit the bulk area; the
+ * functions that carry the command out check their contents. Otherwise fails with GR_INVALID. Wrong arguments of
+ * DERIVE, READ and STORE, whose GR_INVALID means that rows are gone, fail with GR_DEVICE_FAILED; an unknown command
+ * or object or a wrong flag always fails with GR_INVALID.
  */
 extern bool gr_remote_check(const GrRemoteServer *server, const GrRemoteCommand *command,
 							const GrRemoteArguments *arguments, GrError *err);

@@ -1,6 +1,6 @@
 /*
  * frame.h: makes the frame of a query: a query around it that returns the response, the columns with roles, and an
- * array of the features that a formula or categories make. gr_ingest_prepare() makes the frame of each fitted query.
+ * array of the features that a formula or categories make. gr_ingest_prepare() makes it if gr_make_frame() does not return NULL.
  *
  * An aggregate over the query finds the levels of factors first. Then gpu_design_row(), a function of this extension,
  * makes the features of each row. Workers, rings, passes, samples and sinks therefore see a single array of known
@@ -64,7 +64,10 @@ extern int *gr_frame_rests(const char *design, int *nfeatures);
 /* Returns the moves from the terms of a row's design to those of the model; NULL if they are the same terms. */
 extern const GrTermMoves *gr_frame_moves(const char *design);
 
-/* Sets the names of the features of a row's design: the nlow rests come last and repeat the names of their features. */
+/*
+ * Sets names (room for design->nfeatures + nlow) to the names of a row's features. The rests (see gr_gram_fold()),
+ * nlow of them or 0, follow all features and repeat the names of their features.
+ */
 extern void gr_frame_names(const GrDesign *design, int nlow, const char **names);
 
 /* Returns the columns of the frame's query. A rest has the name of its feature. */

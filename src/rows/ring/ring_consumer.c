@@ -280,7 +280,10 @@ forget_ring(void)
 	memset(&kept, 0, sizeof(kept));
 }
 
-/* Keeps the ring for the session's next statement if its memory is pinned; else frees it. */
+/*
+ * Keeps the ring for the session's next statement if its memory is pinned, the thread opened the device, and no ring
+ * is kept yet; else frees it.
+ */
 static void
 keep_ring(RingReader *r)
 {

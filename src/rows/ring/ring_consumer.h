@@ -12,7 +12,7 @@
 typedef enum GrRingOutcome
 {
 	GR_RING_UNUSED,				/* no device is wanted, or a ring gains nothing: no row was read */
-	GR_RING_READ,				/* all rows were read, as by gr_ingest_read() */
+	GR_RING_READ,				/* all rows were read, as by gr_ingest_read_here() */
 	/* the device has too little memory or is not available: the CPU must read the rows again */
 	GR_RING_RETREATED
 } GrRingOutcome;

@@ -75,6 +75,7 @@ gr_without_cast(Expr *expr, Oid *type)
  * Columns
  */
 
+/* Sets *kind to the kind of the numbers of a base type. Returns false if the type has none. */
 static bool
 number_kind(Oid type, GrNumberKind *kind)
 {

@@ -238,7 +238,10 @@ has_name(const GrQuery *query, const char *name)
 	return false;
 }
 
-/* Adds a column of ones, the weights, behind the query's columns. Its name differs from all theirs. */
+/*
+ * Returns a query that adds a column of ones, the weights, behind the columns of query. Sets roles->weights to its
+ * name, which differs from all theirs.
+ */
 static GrQuery *
 add_unit_weights(GrQuery *query, GrRoles *roles)
 {

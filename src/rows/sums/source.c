@@ -323,7 +323,10 @@ is_for_workers(GrRowSource *source, const GrIngest *ingest)
 		plan_passes(source, ingest) && plan_keyed(source, ingest) > 0;
 }
 
-/* Reads the rows into a job. */
+/*
+ * Reads the rows of source->ingest into source->job (NULL if there was no complete row), and sets the source's
+ * shape, nskipped and, with a job, totals.
+ */
 static void
 read_held(GrRowSource *source, const GrJobOptions *options)
 {

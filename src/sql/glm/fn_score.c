@@ -211,6 +211,7 @@ open_brier(FunctionCallInfo fcinfo, int argument, bool change, ArrayType **array
 	return values;
 }
 
+/* Adds n rows, with the sum of their squared errors, to a state of gpu_brier. */
 static void
 add_brier(double *state, double n, GrDD sum)
 {

@@ -384,7 +384,10 @@ append_counted(GrMergeNode *node, int nmerged, GrMergeNode *child)
 	return nmerged;
 }
 
-/* Like merge_uncounted(), with counts, which are added up. */
+/*
+ * Merges keys with counts, which are added up, until either child has no more or the chunk is full; the loop sets
+ * *full. nmerged: keys that the chunk has already. Returns nmerged.
+ */
 static int
 merge_counted(GrMergeNode *node, int nmerged, bool *full)
 {

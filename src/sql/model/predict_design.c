@@ -180,7 +180,11 @@ gr_check_design_size(const GrDesign *design, int nfeatures)
 				 errhint("Use a value that a gpureg function returned.")));
 }
 
-/* Builds the data of a call site. Its memory moves to fn_mcxt only at the end, so that an error frees it. */
+/*
+ * Makes the data of a call site. first_argno: the first argument with values; design: the model's design, as text;
+ * offsets: name of its offset column, or bytes NULL. The data moves to fn_mcxt only at the end, so that an error
+ * frees it.
+ */
 static GrDesignCall *
 describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design, GrString offsets)
 {

@@ -80,9 +80,10 @@ count_wrong(Fitting *f, int part, const double *beta, double *sums)
 }
 
 /*
- * Computes the errors of a fit in the fold it left out. Aliased terms add nothing to predictions; without finite
- * estimates the errors are NaN. The deviance uses the fit's own coefficients, about its shift: coefficients about 0
- * would round an intercept that is far from 0.
+ * Fills ntest, weight, error (the mean deviance) and misclassified of fold from the rows of part, which fit left
+ * out. Aliased terms count as 0. Both are NaN if fold->converged is false, and misclassified also if rows have
+ * weights. The deviance uses the fit's own coefficients, about its shift: coefficients about 0 would round an
+ * intercept that is far from 0.
  */
 static void
 test_fold(Fitting *f, int part, const GrGlmFit *fit, GrCvFold *fold)
