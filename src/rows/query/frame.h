@@ -1,6 +1,7 @@
 /*
  * frame.h: makes the frame of a query: a query around it that returns the response, the columns with roles, and an
- * array of the features that a formula or categories make. gr_ingest_prepare() makes it if gr_make_frame() does not return NULL.
+ * array of the features that a formula or categories make. gr_ingest_prepare() makes it unless
+ * gr_make_frame() returns NULL.
  *
  * An aggregate over the query finds the levels of factors first. Then gpu_design_row(), a function of this extension,
  * makes the features of each row. Workers, rings, passes, samples and sinks therefore see a single array of known
