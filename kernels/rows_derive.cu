@@ -383,6 +383,7 @@ add_totals(Deriving *run, GrRowTotals *totals, GrError *err)
 		totals->ones += part[1];
 		totals->nshares += part[2];
 		constant = gr_dd_add(constant, GrDD{part[3], part[4]});
+		totals->losses += part[5];
 	}
 	/* condition of gr_totals_add() */
 	if (run->plan.rules.family > GR_BINOMIAL || run->plan.rules.weighting == GR_PRIOR_WEIGHTS)

@@ -105,10 +105,11 @@ same_totals(const Pair *pair)
 {
 	const GrRowTotals *a = &pair->counts[0].totals;
 	const GrRowTotals *b = &pair->counts[1].totals;
-	double		size = fabs(a->log_constant) + (double) pair->counts[0].nrows + a->weights;
+	double		size = fabs(a->log_constant) + fabs(a->losses) + (double) pair->counts[0].nrows + a->weights;
 
 	return relative_error(b->weights, a->weights) < 1e-13 && fabs(b->ones - a->ones) <= 1e-13 * size &&
-		a->nshares == b->nshares && fabs(b->log_constant - a->log_constant) <= 1e-13 * size;
+		a->nshares == b->nshares && fabs(b->log_constant - a->log_constant) <= 1e-13 * size &&
+		fabs(b->losses - a->losses) <= 1e-13 * size;
 }
 
 /* True if the device's chunks have the rows that the CPU derives. */
@@ -255,6 +256,46 @@ check_bad(GrSession *session, GrRowRules rules, bool weight, int column, double 
 	free_blocks();
 }
 
+/* Checks the totals of weighted counts up to 700, in tiles without a mark and with some. */
+static void
+check_losses(GrSession *session)
+{
+	const int64_t nrows = 70000;
+	int			columns[] = {0, 1};
+	double	   *rows = (double *) malloc((size_t) nrows * 4 * sizeof(double));
+	GrDeriveOptions options = {};
+	GrError		err = {};
+	Pair		pair;
+
+	options.ncolumns = 4;
+	options.response = 3;
+	options.weight = 2;
+	options.offset = -1;
+	options.key = -1;
+	options.columns = columns;
+	options.nfeatures = 2;
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		rows[4 * r] = random_double();
+		rows[4 * r + 1] = random_double();
+		rows[4 * r + 2] = (double) (r % 3 + 1);
+		rows[4 * r + 3] = (double) (random_word() % 701);
+	}
+	for (int incomplete = 0; incomplete < 2; incomplete++)
+	{
+		if (incomplete)
+			rows[4 * 50000] = NAN;
+		pair_begin(&pair, session, gr_derivation_make(&options, memory, &err), {GR_POISSON, GR_PRIOR_WEIGHTS, 0}, rows,
+				   nrows);
+		pair_derive(&pair, true, 0, NULL);
+		check(pair.ok[0] && pair.ok[1] && same_counts(&pair) && same_totals(&pair) && pair.counts[0].totals.losses > 0,
+			  "losses of counts %s", pair.err[1].detail);
+		pair_end(&pair);
+	}
+	free(rows);
+	free_blocks();
+}
+
 static void
 check_contract(GrSession *session)
 {
@@ -309,6 +350,7 @@ run_tests(const GpuRun *run)
 	check_bad(run->session, {GR_GAMMA, GR_PRIOR_WEIGHTS, 0}, false, 3, 0, GR_NOT_POSITIVE);
 	check_bad(run->session, gaussian, true, 2, -1, GR_NEGATIVE_WEIGHT);
 	check_bad(run->session, counts, true, 2, 0.5, GR_NOT_A_COUNT);
+	check_losses(run->session);
 	check_contract(run->session);
 }
 

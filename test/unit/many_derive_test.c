@@ -77,7 +77,8 @@ same_counts(const GrDeriveCounts *a, const GrDeriveCounts *b)
 	return a->nrows == b->nrows && a->nfiltered == b->nfiltered && a->nskipped == b->nskipped &&
 		a->nweightless == b->nweightless && a->totals.nshares == b->totals.nshares &&
 		fabs(a->totals.weights - b->totals.weights) <= 1e-14 * fabs(b->totals.weights) &&
-		fabs(a->totals.log_constant - b->totals.log_constant) <= 1e-13 * fabs(b->totals.log_constant);
+		fabs(a->totals.log_constant - b->totals.log_constant) <= 1e-13 * fabs(b->totals.log_constant) &&
+		fabs(a->totals.losses - b->totals.losses) <= 1e-13 * fabs(b->totals.losses);
 }
 
 static void

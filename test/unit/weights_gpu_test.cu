@@ -546,11 +546,9 @@ static double
 head_error(const GrPass *pass, const double *got, const double *want)
 {
 	const bool	exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
-	/* on the CPU, FAST and GRADIENT passes of the Poisson family have gr_count_losses() in the place of NRIGHT */
-	const bool	losses = !exact && pass->distribution.family == GR_POISSON;
 	double		error;
 
-	if (got[GR_SUM_NROWS] != want[GR_SUM_NROWS] || (!losses && got[GR_SUM_NRIGHT] != want[GR_SUM_NRIGHT]) ||
+	if (got[GR_SUM_NROWS] != want[GR_SUM_NROWS] || got[GR_SUM_NRIGHT] != want[GR_SUM_NRIGHT] ||
 		got[GR_SUM_NWRONG] != want[GR_SUM_NWRONG])
 		return INFINITY;
 	error = scaled_error(got[GR_SUM_DEVIANCE_HI] + got[GR_SUM_DEVIANCE_LO],

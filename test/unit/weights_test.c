@@ -434,7 +434,10 @@ test_totals(void)
 	GrRowShape	shape = {3, false, true, true, false, false};
 	Rows		data = random_rows_of(shape, 500, 6);
 	GrRowTotals totals[4] = {{0}};
+	GrRowTotals counts = {0};
+	GrRowTotals rest = {0};
 	Quad		logs = 0;
+	Quad		losses = 0;
 	double		weights = 0;
 
 	for (int64_t r = 0; r < 500; r++)
@@ -449,6 +452,18 @@ test_totals(void)
 		  "gaussian totals: half the logarithms of weights");
 	check(totals[2].log_constant == 0 && totals[3].log_constant == 0 && totals[2].weights == weights &&
 		  totals[0].weights == weights, "frequencies add nothing to the log-likelihood");
+	for (int64_t r = 0; r < 500; r++)
+	{
+		double		y = (double) (r * r % 701);
+
+		put(data.rows, shape, r, 3, y);
+		losses += (Quad) gr_row_weight(weighted_row(&data, r), shape) * (y > 0 ? y * logl(y) - y : 0);
+	}
+	gr_totals_add(&counts, data.rows, 200, shape, (GrRowRules) {GR_POISSON, GR_PRIOR_WEIGHTS, 0});
+	gr_totals_add(&rest, weighted_row(&data, 200), 300, shape, (GrRowRules) {GR_POISSON, GR_PRIOR_WEIGHTS, 0});
+	gr_totals_merge(&counts, &rest);
+	check(fabs((double) (counts.losses / losses - 1)) < 1e-14 && totals[0].losses == 0 && totals[1].losses == 0,
+		  "losses of counts");
 	gr_totals_add(&totals[0], data.rows, 0, shape, (GrRowRules) {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0});
 	check(totals[0].weights == weights, "no rows add nothing");
 	rows_free(&data);

@@ -113,7 +113,7 @@ add_constant(GrRowTotals *totals, GrDD term)
 /* Functions of a count. Tabulated, as most counts are small. */
 typedef struct CountValues
 {
-	double		loss;			/* y log(y) - y */
+	double		loss;			/* gr_count_loss() */
 	double		log_saturated;	/* log of the Poisson probability of y if the mean is y */
 } CountValues;
 
@@ -122,7 +122,7 @@ typedef struct CountValues
 static CountValues
 compute_count(double y)
 {
-	return (CountValues) {y > 0.0 ? y * log(y) - y : 0.0, gr_count_saturated(y)};
+	return (CountValues) {gr_count_loss(y), gr_count_saturated(y)};
 }
 
 /* Returns the functions of y from a table. The first thread that needs the table fills it; all would write the same. */
@@ -210,6 +210,7 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 	size_t		row_nbytes = gr_row_nbytes(shape);
 	const char *at = (const char *) rows + (shape.single ? sizeof(float) : sizeof(double)) * (size_t) shape.nfeatures;
 	bool		constants = gr_family(rules.family)->row_constants || rules.weighting == GR_PRIOR_WEIGHTS;
+	double		losses = 0.0;
 	WaitingTable table;
 
 	if (gr_family(rules.family)->has_theta)
@@ -222,9 +223,12 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 		totals->weights += rest[1];
 		totals->ones += rest[1] * rest[0];
 		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
+		if (rules.family == GR_POISSON)
+			losses += rest[1] * count_values(rest[0]).loss;
 		if (constants)
 			add_constant(totals, gr_dd(log_constant_of(rules, &table, rest[0], rest[1])));
 	}
+	totals->losses += losses;
 }
 
 void
@@ -236,6 +240,7 @@ gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other)
 	totals->ones += other->ones;
 	totals->nshares += other->nshares;
 	add_constant(totals, constant);
+	totals->losses += other->losses;
 }
 
 bool

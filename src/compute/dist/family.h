@@ -172,6 +172,7 @@ typedef struct GrRowTotals
 	 */
 	double		log_constant;
 	double		log_constant_lo;
+	double		losses;			/* Poisson family: sum of gr_count_loss() times the weight; others: 0 */
 } GrRowTotals;
 
 static inline bool
@@ -184,7 +185,7 @@ gr_has_totals(GrRowShape shape, GrRowRules rules)
 extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
 extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 
-/* Returns the sum of w (y log(y) - y) over responses y >= 0. weights: w; NULL: all 1. */
+/* Returns the sum of w gr_count_loss() over responses y >= 0. weights: w; NULL: all 1. */
 extern double gr_count_losses(const double *responses, const double *weights, int n);
 
 /*
@@ -365,6 +366,13 @@ gr_share_saturated(double y, double n)
 		return 0.0;
 	return gr_stirling_error(n) - gr_stirling_error(n * y) - gr_stirling_error(n * (1.0 - y)) -
 		GR_HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
+}
+
+/* Returns y log(y) - y, what half the Poisson deviance of a count y has besides mu - y log(mu). */
+GR_HD double
+gr_count_loss(double y)
+{
+	return y > 0.0 ? y * log(y) - y : 0.0;
 }
 
 /* Returns the log of the Poisson probability of y if the mean is y. */

@@ -155,7 +155,6 @@ struct GrGlmState
 	double		weight_sum;		/* sum of the rows' weights w (glm.h) at the last pass */
 	double		reach;			/* sum of |theta_j| sqrt(H_jj) at the last pass, a bound of the predictors' length */
 	double		typical_eta;	/* magnitude of a predictor if there are offsets; else 0 */
-	double		count_losses;	/* Poisson family: gr_count_losses() of all rows; 0: not known */
 	double		deviance_terms;	/* magnitude of the terms that a deviance is summed from, beyond the deviance */
 	bool		finishing;		/* the last pass is requested and no iteration is left */
 	bool		counts_digits;	/* the fit has converged if rounding leaves enough digits of the estimates */

@@ -255,7 +255,6 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 
 		version->poisson(chunk, &totals);
 		totals.loss += losses;
-		sums[GR_SUM_NRIGHT] += losses;
 	}
 	else if (!gr_is_logistic(pass->distribution))
 	{

@@ -125,8 +125,7 @@ enum
 	GR_SUM_DEVIANCE_HI,			/* deviance, see GrGlmRow; not FACE */
 	GR_SUM_DEVIANCE_LO,
 	GR_SUM_MIN_MARGIN,			/* least gr_margin_of(), (2 y - 1) eta; not FACE */
-	/* FACE: rows off the face with a positive margin; FAST and GRADIENT, Poisson on the CPU: gr_count_losses() */
-	GR_SUM_NRIGHT,
+	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
 	GR_SUM_NWRONG,				/* FACE: rows off the face with a negative margin; HC2 and HC3: rows without a score */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of rows off the face */
 	/* sum of y over the rows that took part, without 2^exponent; EXACT and GRADIENT; FACE: over rows on the face */

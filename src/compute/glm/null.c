@@ -121,9 +121,9 @@ find_by_totals(GrGlmFit *fit)
 
 	if (!state->unproven || !state->options.intercept || state->options.distribution.exponent != 0)
 		return;
-	if (family == GR_POISSON && state->count_losses != 0)
+	if (family == GR_POISSON)
 	{
-		responses = state->count_losses;
+		responses = totals->losses;
 		means = totals->ones * (1 - log(totals->ones / totals->weights));
 	}
 	else if (family == GR_GAMMA)

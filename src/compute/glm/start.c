@@ -258,7 +258,6 @@ take_rows(GrGlmFit *fit)
 		return gr_fit_deviance(fit) < 2 * log(2.0) * total_weight(fit);
 	for (int j = 0; j < state->nfull; j++)
 		state->scale[j] = sqrt(hessian[gr_at(j, j)]);
-	state->count_losses = fit->sums[GR_SUM_NRIGHT];
 	gr_null_choose(fit);
 	return is_in_own_unit(&state->options);
 }

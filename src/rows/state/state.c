@@ -334,14 +334,17 @@ add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 static void
 add_totals(GrState *state, const double *rows, int nrows)
 {
-	GrRowTotals fresh = {0};
-	GrRowTotals *totals = state->type == GR_STATS ? &fresh : gr_state_totals(state);
+	GrRowTotals totals = {0};
 
-	gr_totals_add(totals, rows, nrows, gr_state_shape(state), gr_state_rules(state));
-	if (state->type == GR_STATS)
+	if (state->type == GR_STEP)
+		totals = gr_state_totals(state);
+	gr_totals_add(&totals, rows, nrows, gr_state_shape(state), gr_state_rules(state));
+	if (state->type == GR_STEP)
+		gr_state_set_totals(state, &totals);
+	else
 	{
 		state->weighted = 1;
-		state->log_constant += fresh.log_constant;
+		state->log_constant += totals.log_constant;
 	}
 }
 
@@ -723,7 +726,13 @@ gr_state_merge(GrState *state, GrState *other)
 	gr_state_flush(state, NULL);
 	merge_sums(state, other);
 	if (gr_state_ntotals(state) > 0)
-		gr_totals_merge(gr_state_totals(state), gr_state_totals(other));
+	{
+		GrRowTotals totals = gr_state_totals(state);
+		GrRowTotals more = gr_state_totals(other);
+
+		gr_totals_merge(&totals, &more);
+		gr_state_set_totals(state, &totals);
+	}
 	state->log_constant += other->log_constant;
 	if (other->weighted && !state->weighted)
 		state->weighting = other->weighting;

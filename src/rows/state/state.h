@@ -159,12 +159,16 @@ gr_state_is_logistic(const GrState *state)
 	return ((state->family ^ GR_BINOMIAL) | (state->link ^ GR_LOGIT) | state->quasi) == 0;
 }
 
+/* Number of float8 cells that the totals of a public value take: those before the losses, which only fits need */
+#define GR_STATE_NTOTALS (offsetof(GrRowTotals, losses) / sizeof(double))
+
 /* Number of float8 cells that the totals take */
 static inline Size
 gr_state_ntotals(const GrState *state)
 {
-	return state->type == GR_STEP && gr_has_totals(gr_state_shape(state), gr_state_rules(state)) ?
-		sizeof(GrRowTotals) / sizeof(double) : 0;
+	if (state->type != GR_STEP || !gr_has_totals(gr_state_shape(state), gr_state_rules(state)))
+		return 0;
+	return state->internal ? sizeof(GrRowTotals) / sizeof(double) : GR_STATE_NTOTALS;
 }
 
 static inline double *
@@ -265,18 +269,34 @@ gr_state_pending(GrState *state)
 	return (double *) ((char *) state + VARSIZE(state)) - state->capacity * gr_state_ncols(state);
 }
 
-/* Totals, of a gpu_logreg_step whose gr_state_ntotals() isn't 0 */
-static inline GrRowTotals *
+/* The gr_state_ntotals() numbers of a gpu_logreg_step's totals */
+static inline double *
+gr_state_total_cells(GrState *state)
+{
+	return gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures);
+}
+
+/* Returns the totals. Those that the state has no cells for are 0. */
+static inline GrRowTotals
 gr_state_totals(GrState *state)
 {
-	return (GrRowTotals *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
+	GrRowTotals totals = {0};
+
+	memcpy(&totals, gr_state_total_cells(state), gr_state_ntotals(state) * sizeof(double));
+	return totals;
+}
+
+static inline void
+gr_state_set_totals(GrState *state, const GrRowTotals *totals)
+{
+	memcpy(gr_state_total_cells(state), totals, gr_state_ntotals(state) * sizeof(double));
 }
 
 /* True if all numbers outside the matrix that a public value's text must have finite are finite. */
 static inline bool
 gr_state_others_finite(GrState *state)
 {
-	const double *totals = gr_state_ntotals(state) > 0 ? &gr_state_totals(state)->weights : NULL;
+	const double *totals = gr_state_total_cells(state);
 	bool		ok = isfinite(state->log_constant) &&
 		(state->type == GR_STATS || isfinite(gr_state_sums(state)[GR_SUM_NONES]));
 

@@ -476,12 +476,12 @@ sum_remote(GrRowSource *source, const GrRequest *request)
 	if (isnull)
 		gr_raise_no_rows(0);
 	state = gr_state_settled(result, GR_STEP, NULL);
-	if (state->nfeatures != request->shape.nfeatures || state->kind != request->kind)
+	if (state->nfeatures != request->shape.nfeatures || state->kind != request->kind || !state->internal)
 		elog(ERROR, "gpu_logreg_array_pass returned another pass");
 	return (GrRequestResult) {
 		.counts = {.nrows = state->nrows,.nskipped = state->nskipped,.nworkers = state->nworkers},
 		.sums = gr_state_sums(state),
-		.totals = gr_state_ntotals(state) > 0 ? gr_state_totals(state) : NULL
+		.totals = gr_state_ntotals(state) > 0 ? (const GrRowTotals *) gr_state_total_cells(state) : NULL
 	};
 }
 

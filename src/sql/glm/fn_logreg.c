@@ -353,7 +353,7 @@ disperse_step(GrModel *model, GrState *state, const GrGlmStep *step)
 	model->df_inference = INFINITY;
 	model->log_lik = model->quasi || step->linear ? NAN :
 		gr_log_likelihood(family, step->deviance, (double) step->nrows,
-						  gr_state_ntotals(state) > 0 ? gr_state_totals(state)->log_constant : 0);
+						  gr_state_totals(state).log_constant);
 	if (!gr_family_has_dispersion(family, model->quasi))
 		return;
 	model->dispersion = gr_model_mean_square(step->perfect ? 0 : step->pearson, (double) model->df_residual);

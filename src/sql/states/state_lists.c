@@ -51,7 +51,7 @@ gr_state_lists(GrState *state, int version, GrStateList *list)
 	list[n++] = (GrStateList) {"beta", t, gr_state_beta(state),.marks = gr_state_fixed(state)};
 	list[n++] = (GrStateList) {"head", t > 0 ? GR_SUM_HEAD : 0, gr_state_sums(state),.null = INFINITY};
 	if (gr_state_ntotals(state) > 0)
-		list[n++] = (GrStateList) {"totals", gr_state_ntotals(state), &gr_state_totals(state)->weights,.null = NAN};
+		list[n++] = (GrStateList) {"totals", gr_state_ntotals(state), gr_state_total_cells(state),.null = NAN};
 	list[n++] = (GrStateList) {"gram", ngram, gr_state_hi(state),.null = NAN};
 	return n;
 }
@@ -129,11 +129,12 @@ are_of_a_family(GrState *state)
 	const double *sums = gr_state_sums(state);
 	double		n = sums[GR_SUM_NROWS];
 	double		ones = sums[GR_SUM_NONES];
-	const GrRowTotals *totals = gr_state_ntotals(state) > 0 ? gr_state_totals(state) : NULL;
+	GrRowTotals totals = gr_state_totals(state);
 	const GrFamilyTraits *family = gr_family((GrFamily) state->family);
 
-	if (totals != NULL && !(totals->weights == n && isfinite(totals->ones) && isfinite(totals->nshares) &&
-							isfinite(totals->log_constant) && isfinite(totals->log_constant_lo)))
+	if (gr_state_ntotals(state) > 0 &&
+		!(totals.weights == n && isfinite(totals.ones) && isfinite(totals.nshares) &&
+		  isfinite(totals.log_constant) && isfinite(totals.log_constant_lo)))
 		return false;
 	if (family->is_binary)
 		return ones >= 0 && ones <= n && ones == floor(ones);

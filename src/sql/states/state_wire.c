@@ -157,8 +157,7 @@ nlisted(const WireHead *head, GrStateType type)
 		return (head->version > 1 ? t : 0) + (head->weighted ? 1 : 0) + nsums;
 	/* beta and its marks, theta, totals */
 	return 2 * t + (gr_family(family)->has_theta ? 1 : 0) +
-		(gr_has_totals(gr_plain_shape(head->nfeatures), (GrRowRules) {family}) ?
-		 sizeof(GrRowTotals) / sizeof(double) : 0) + nsums;
+		(gr_has_totals(gr_plain_shape(head->nfeatures), (GrRowRules) {family}) ? GR_STATE_NTOTALS : 0) + nsums;
 }
 
 static Datum
