@@ -9,6 +9,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -23,6 +24,9 @@
 #include "rows/columns/levels.h"
 #include "run/args.h"
 #include "sql/model/predict_design.h"
+
+/* Most missing columns that an error names. */
+#define NAMED_MAX 8
 
 /* Forms in which values come */
 typedef enum ValuesForm
@@ -67,29 +71,36 @@ column_name(const GrDesignCall *call, int k)
 		pnstrdup(call->offsets.bytes, call->offsets.nbytes);
 }
 
-static void raise_names(const GrDesignCall *call, int k) __attribute__((noreturn));
+static void raise_missing(const GrDesignCall *call, const bool *missing) __attribute__((noreturn));
 
-/* Raises an ERROR: a row or object has no value of column k. */
+/* Raises an ERROR: a row or object has no value of the columns k with missing[k], of which there is at least one. */
 static void
-raise_names(const GrDesignCall *call, int k)
+raise_missing(const GrDesignCall *call, const bool *missing)
 {
 	ValuesForm	form = call->form;
-	const char *name = column_name(call, k);
+	StringInfoData list;
+	int			n = 0;
 
-	if (k == call->design->ncolumns)
+	initStringInfo(&list);
+	for (int k = 0; k < call->design->ncolumns; k++)
+		if (missing[k] && ++n <= NAMED_MAX)
+			appendStringInfo(&list, "%s\"%s\"", n == 1 ? "" : ", ", column_name(call, k));
+	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 form == AS_ROW ? errmsg("the row does not have the model's offset") :
 				 errmsg("the object does not have the model's offset"),
-				 form == AS_ROW ? errdetail("The row has no column \"%s\".", name) :
-				 errdetail("The object has no key \"%s\".", name),
+				 form == AS_ROW ? errdetail("The row has no column \"%s\".", column_name(call, call->ncolumns - 1)) :
+				 errdetail("The object has no key \"%s\".", column_name(call, call->ncolumns - 1)),
 				 errhint("Add the offset under this name, or pass the values one by one, the offset last.")));
+	if (n > NAMED_MAX)
+		appendStringInfo(&list, " and %d more", n - NAMED_MAX);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 form == AS_ROW ? errmsg("the row does not match the model's columns") :
 			 errmsg("the object does not match the model's columns"),
-			 form == AS_ROW ? errdetail("The row has no column \"%s\".", name) :
-			 errdetail("The object has no key \"%s\".", name),
+			 form == AS_ROW ? errdetail("The row has no column%s %s.", n == 1 ? "" : "s", list.data) :
+			 errdetail("The object has no key%s %s.", n == 1 ? "" : "s", list.data),
 			 errhint("Pass the values of all columns that the model was fitted to, under their names.")));
 }
 
@@ -306,6 +317,9 @@ take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 static void
 describe_row(GrDesignCall *call, TupleDesc tupdesc, uint64 identifier)
 {
+	bool	   *missing = palloc0((call->ncolumns + 1) * sizeof(bool));
+	bool		any = false;
+
 	call->row_type = 0;
 	for (int k = 0; k < call->ncolumns; k++)
 	{
@@ -320,11 +334,15 @@ describe_row(GrDesignCall *call, TupleDesc tupdesc, uint64 identifier)
 				memcmp(NameStr(attribute->attname), name.bytes, name.nbytes) == 0)
 				call->attribute[k] = i;
 		}
-		if (call->attribute[k] < 0)
-			raise_names(call, k);
+		missing[k] = call->attribute[k] < 0;
+		any |= missing[k];
+	}
+	if (any)
+		raise_missing(call, missing);
+	pfree(missing);
+	for (int k = 0; k < call->ncolumns; k++)
 		if (!describe_value(call, k, TupleDescAttr(tupdesc, call->attribute[k])->atttypid, &call->column[k]))
 			raise_type(call, k, TupleDescAttr(tupdesc, call->attribute[k])->atttypid);
-	}
 	if (call->natts < tupdesc->natts)
 	{
 		call->datums = MemoryContextAlloc(call->context, tupdesc->natts * sizeof(Datum));
@@ -381,11 +399,37 @@ json_type(const JsonbValue *value, Datum *datum)
 	}
 }
 
+/* Finds the value of column k in an object. Returns NULL if the object has no such key. */
+static JsonbValue *
+find_member(const GrDesignCall *call, Jsonb *object, int k)
+{
+	GrString	name = k < call->design->ncolumns ? call->design->columns[k].name : call->offsets;
+	JsonbValue	key = {.type = jbvString};
+
+	key.val.string.val = unconstify(char *, name.bytes);
+	key.val.string.len = name.nbytes;
+	return findJsonbValueFromContainer(&object->root, JB_FOBJECT, &key);
+}
+
+static void raise_missing_members(const GrDesignCall *call, Jsonb *object) __attribute__((noreturn));
+
+/* Raises an ERROR that names the keys that an object does not have. */
+static void
+raise_missing_members(const GrDesignCall *call, Jsonb *object)
+{
+	bool	   *missing = palloc((call->ncolumns + 1) * sizeof(bool));
+
+	for (int k = 0; k < call->ncolumns; k++)
+		missing[k] = find_member(call, object, k) == NULL;
+	raise_missing(call, missing);
+}
+
 static bool
 take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 {
 	const GrDesign *design = call->design;
 	Jsonb	   *object = PG_GETARG_JSONB_P(argno);
+	bool		complete = true;
 
 	if (!JB_ROOT_IS_OBJECT(object))
 		ereport(ERROR,
@@ -394,20 +438,17 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 				 errhint("Pass an object whose keys are the names of the columns that the model was fitted to.")));
 	for (int k = 0; k < call->ncolumns; k++)
 	{
-		GrString	name = k < design->ncolumns ? design->columns[k].name : call->offsets;
-		JsonbValue	key = {.type = jbvString};
-		JsonbValue *value;
+		JsonbValue *value = find_member(call, object, k);
 		GrColumn	column;
 		Datum		datum = 0;
 		Oid			type;
 
-		key.val.string.val = unconstify(char *, name.bytes);
-		key.val.string.len = name.nbytes;
-		value = findJsonbValueFromContainer(&object->root, JB_FOBJECT, &key);
 		if (value == NULL)
-			raise_names(call, k);
+			raise_missing_members(call, object);
 		if (value->type == jbvNull)
-			return false;
+			complete = false;
+		if (!complete)
+			continue;
 		type = json_type(value, &datum);
 		if (!OidIsValid(type) || !describe_value(call, k, type, &column))
 			ereport(ERROR,
@@ -417,7 +458,7 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 							"string, number or boolean")));
 		take_value(call, k, &column, datum);
 	}
-	return true;
+	return complete;
 }
 
 /* Returns the call site's data for model, built anew if the last call's model had another design or offset. */
