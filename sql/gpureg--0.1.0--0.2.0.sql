@@ -135,6 +135,24 @@ ALTER FUNCTION gpu_predict(gpu_model, VARIADIC "any") SUPPORT gpu_predict_suppor
 COMMENT ON FUNCTION gpu_predict_support(internal) IS 'internal: the planner calls it for the cost of gpu_predict';
 
 --
+-- Predictions for a row with options; the levels of a model
+--
+
+-- Predicts for a row or a jsonb object by name. A VARIADIC function such as gpu_predict takes no named options.
+CREATE FUNCTION gpu_predict_row(model gpu_model, x "any", type text DEFAULT 'response',
+                                new_levels text DEFAULT 'error')
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_predict_one' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    SUPPORT gpu_predict_support;
+
+-- base: the level that the terms of the factor's other levels are compared with
+CREATE FUNCTION gpu_levels(model gpu_model) RETURNS TABLE (factor text, level text, "position" int, base boolean)
+    AS 'MODULE_PATHNAME', 'gr_levels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION gpu_predict_row(gpu_model, "any", text, text)
+    IS 'prediction of a model for a row or jsonb object by name, with options';
+COMMENT ON FUNCTION gpu_levels(gpu_model) IS 'the levels of a model''s factors, in their order';
+
+--
 -- Comments in plainer words
 --
 

@@ -102,6 +102,17 @@ CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
 CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- Predicts for a row or a jsonb object by name. A VARIADIC function such as gpu_predict takes no named options.
+CREATE FUNCTION gpu_predict_row(model gpu_model, x "any", type text DEFAULT 'response',
+                                new_levels text DEFAULT 'error')
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_predict_one' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    SUPPORT gpu_predict_support;
+
+-- base: the level that the terms of the factor's other levels are compared with
+CREATE FUNCTION gpu_levels(model gpu_model) RETURNS TABLE (factor text, level text, "position" int, base boolean)
+    AS 'MODULE_PATHNAME', 'gr_levels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
+
 -- kind: 'confidence' or 'prediction'; the values after conf_level are those of gpu_predict
 CREATE FUNCTION gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC x "any",
                                      OUT fit float8, OUT std_error float8, OUT lower float8, OUT upper float8)
@@ -1342,6 +1353,9 @@ COMMENT ON FUNCTION gpu_predict_support(internal) IS 'internal: the planner call
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any")
     IS 'prediction of a model for a row: its features in order, or a row or jsonb object by their names';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
+COMMENT ON FUNCTION gpu_predict_row(gpu_model, "any", text, text)
+    IS 'prediction of a model for a row or jsonb object by name, with options';
+COMMENT ON FUNCTION gpu_levels(gpu_model) IS 'the levels of a model''s factors, in their order';
 COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8, "any")
     IS 'prediction of a model, with its standard error and limits';
 COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)

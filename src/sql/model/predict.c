@@ -41,6 +41,16 @@ typedef struct PlainCall
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } PlainCall;
 
+static void
+raise_range(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("a prediction is out of range for float8"),
+			 errdetail("A product of a coefficient and a value, or their sum, is too large."),
+			 errhint("Rescale the columns that the model is fitted to.")));
+}
+
 double
 gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 {
@@ -48,12 +58,16 @@ gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 	double		mean = gr_link_mean(model->link, eta);
 
 	if (finite && !isfinite(mean))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("a prediction is out of range for float8"),
-				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
-				 errhint("Rescale the columns that the model is fitted to.")));
+		raise_range();
 	return mean;
+}
+
+double
+gr_predict_link(double eta, bool finite)
+{
+	if (finite && !isfinite(eta))
+		raise_range();
+	return eta;
 }
 
 /* From this many features on, products are added to several sums, which is faster. */
@@ -267,7 +281,7 @@ plain_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor
 	PlainCall  *call;
 
 	if (unlikely(calls->plain == NULL))
-		calls->plain = describe_call(fcinfo, calls->first_argno);
+		calls->plain = describe_call(fcinfo, calls->arguments.first_argno);
 	call = calls->plain;
 	if (call->named == NULL)
 		features->values = values_by_position(fcinfo, call, model, features->buffer);
@@ -283,7 +297,7 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 	features->values = features->low = NULL;
 	features->design = NULL;
 	features->offset = 0;
-	if (PG_NARGS() == calls->first_argno)
+	if (PG_NARGS() == calls->arguments.first_argno)
 	{
 		/* the model must be an intercept alone */
 		check_count(model, 0);
@@ -293,7 +307,7 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 		plain_features(fcinfo, calls, model, features);
 	else
 	{
-		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low,
+		features->values = gr_design_features(fcinfo, calls->arguments, &calls->designed, model, &features->low,
 											  &features->offset);
 		features->design = gr_design_of_call(calls->designed);
 	}
@@ -333,9 +347,9 @@ gr_predict_row(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor
 	GrFeatures	features;
 	double		offset;
 
-	if (model->design.nbytes > 0 && model->dense != NULL && PG_NARGS() > calls->first_argno)
+	if (model->design.nbytes > 0 && model->dense != NULL && PG_NARGS() > calls->arguments.first_argno)
 	{
-		if (!gr_design_take(fcinfo, calls->first_argno, &calls->designed, model, &offset))
+		if (!gr_design_take(fcinfo, calls->arguments, &calls->designed, model, &offset))
 			return false;
 		*eta = gr_design_dot(calls->designed, model) + offset;
 		*finite = isfinite(*eta);
@@ -368,7 +382,7 @@ gr_predict(PG_FUNCTION_ARGS)
 	if (unlikely(calls == NULL))
 	{
 		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
-		calls->first_argno = 1;
+		calls->arguments.first_argno = 1;
 	}
 	model = gr_cached_predictor(fcinfo, &calls->model, false);
 	if (!gr_predict_row(fcinfo, calls, model, &eta, &finite))

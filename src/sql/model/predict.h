@@ -18,7 +18,7 @@
 typedef struct GrPredictCalls
 {
 	GrPredictorCache model;
-	int			first_argno;	/* number of the first argument that is a value; all later ones are values */
+	GrRowArguments arguments;	/* set before the first row */
 	struct PlainCall *plain;	/* NULL at first */
 	GrDesignCall *designed;		/* NULL at first */
 	bool		warned;			/* gr_warn_imprecise() has warned */
@@ -35,7 +35,7 @@ typedef struct GrFeatures
 } GrFeatures;
 
 /*
- * Reads the features from the arguments from first_argno on, none of which is NULL. Returns false if one of the values
+ * Reads the features from the arguments that calls->arguments names, none of which is NULL. Returns false if one of the values
  * is NULL. Raises an ERROR if the values do not match the model's features.
  */
 extern bool gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model,
@@ -56,6 +56,9 @@ extern double gr_predict_eta(const GrPredictor *model, const GrFeatures *feature
 
 /* Returns the mean for a linear predictor. Raises an ERROR if the mean is out of range although finite is true. */
 extern double gr_predict_mean(const GrPredictor *model, double eta, bool finite);
+
+/* Returns the linear predictor eta. Raises an ERROR if eta is not finite although finite is true. */
+extern double gr_predict_link(double eta, bool finite);
 
 /* Sets pairs to the model's nfeatures features, in double-double. */
 extern void gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pairs);

@@ -51,6 +51,7 @@ struct GrDesignCall
 	GrNonzero  *nonzeros;		/* room for the features of a row that may differ from 0 */
 	uint64		serial;			/* serial of the cached model that is known to have this design; 0: none */
 	ValuesForm	form;
+	bool		null_levels;	/* see GrRowArguments */
 	uint64		row_type;		/* row type, by assign_record_type_identifier(); 0: no row so far */
 	int			natts;
 	Datum	   *datums;			/* fields of a row */
@@ -247,13 +248,30 @@ describe_value(const GrDesignCall *call, int k, Oid type, GrColumn *column)
 	return gr_describe_value(column, type) && !OidIsValid(column->element);
 }
 
-static void
+/* True if value is a level of column k, or column k is no factor. */
+static bool
+has_level(const GrDesignCall *call, int k, const GrColumn *column, Datum value)
+{
+	const GrDesignColumn *of = &call->design->columns[k];
+	GrString	level;
+
+	if (!of->is_factor)
+		return true;
+	level = gr_level_of(column->type, value);
+	return gr_level_find(&of->levels, level.bytes, level.nbytes) >= 0;
+}
+
+/* Stores a value of column k. Returns false if it is a level that counts as NULL. */
+static bool
 take_value(GrDesignCall *call, int k, const GrColumn *column, Datum value)
 {
-	if (k < call->design->ncolumns)
-		gr_take_design_value(call->design, k, column, value, false, call->values);
-	else
+	if (k >= call->design->ncolumns)
 		(void) gr_convert_value(column, value, &call->offset);
+	else if (unlikely(call->null_levels) && !has_level(call, k, column, value))
+		return false;
+	else
+		gr_take_design_value(call->design, k, column, value, false, call->values);
+	return true;
 }
 
 /* Stores an array's numbers for the columns from *k on, and advances *k. Returns false if one is NULL. */
@@ -287,6 +305,7 @@ static bool
 take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 {
 	int			n = PG_NARGS() - first_argno;
+	bool		complete = true;
 	int			k = 0;
 
 	for (int i = 0; i < n; i++)
@@ -305,12 +324,12 @@ take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 		}
 		if (!describe_value(call, k, column->type, &described))
 			raise_type(call, k, column->type);
-		take_value(call, k, &described, value);
+		complete &= take_value(call, k, &described, value);
 		k++;
 	}
 	if (k != call->ncolumns)
 		raise_count(call, k);
-	return true;
+	return complete;
 }
 
 /* Finds the attributes of a row type that hold the design's columns. Raises an ERROR if one is missing. */
@@ -375,7 +394,8 @@ take_row(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 		if (call->nulls[call->attribute[k]])
 			return false;
 	for (int k = 0; k < call->ncolumns; k++)
-		take_value(call, k, &call->column[k], call->datums[call->attribute[k]]);
+		if (!take_value(call, k, &call->column[k], call->datums[call->attribute[k]]))
+			return false;
 	return true;
 }
 
@@ -456,7 +476,7 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 					 errmsg("value of column \"%s\" in the object is not a %s", column_name(call, k),
 							k == design->ncolumns || design->columns[k].is_number ? "number" :
 							"string, number or boolean")));
-		take_value(call, k, &column, datum);
+		complete = take_value(call, k, &column, datum);
 	}
 	return complete;
 }
@@ -483,11 +503,14 @@ call_for(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const Gr
 }
 
 bool
-gr_design_take(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model, double *offset)
+gr_design_take(FunctionCallInfo fcinfo, GrRowArguments arguments, GrDesignCall **kept, const GrPredictor *model,
+			   double *offset)
 {
+	int			first_argno = arguments.first_argno;
 	GrDesignCall *call = call_for(fcinfo, first_argno, kept, model);
 	bool		complete;
 
+	call->null_levels = arguments.null_levels;
 	if (call->form == AS_ROW)
 		complete = take_row(fcinfo, first_argno, call);
 	else if (call->form == AS_OBJECT)
@@ -511,12 +534,12 @@ gr_design_dot(const GrDesignCall *call, const GrPredictor *model)
 }
 
 const double *
-gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model,
+gr_design_features(FunctionCallInfo fcinfo, GrRowArguments arguments, GrDesignCall **kept, const GrPredictor *model,
 				   const double **low, double *offset)
 {
 	GrDesignCall *call;
 
-	if (!gr_design_take(fcinfo, first_argno, kept, model, offset))
+	if (!gr_design_take(fcinfo, arguments, kept, model, offset))
 		return NULL;
 	call = *kept;
 	gr_design_expand_pairs(call->design, call->values, call->features, call->low);

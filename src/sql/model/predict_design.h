@@ -21,23 +21,30 @@
 extern GrDesign *gr_open_model_design(MemoryContext context, GrString design);
 extern void gr_check_design_size(const GrDesign *design, int nfeatures);
 
+/* Which arguments of a function are a row's values. */
+typedef struct GrRowArguments
+{
+	int			first_argno;	/* number of the first argument that is a value; all later ones are values */
+	bool		null_levels;	/* a level that the model does not have counts as NULL; false: it is an ERROR */
+} GrRowArguments;
+
 /* Data that a call site keeps between rows, for as long as the models have the same design. */
 typedef struct GrDesignCall GrDesignCall;
 
 /*
- * Returns the features from the arguments from first_argno on, none of which is NULL; or NULL if a value is NULL. *low:
+ * Returns the features from these arguments, none of which is NULL; or NULL if a value is NULL. *low:
  * low halves, see gr_design_expand_pairs(). *offset: set if the model has offsets. *call: NULL at first; it is
  * allocated in fn_mcxt.
  */
-extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call,
+extern const double *gr_design_features(FunctionCallInfo fcinfo, GrRowArguments arguments, GrDesignCall **call,
 										const GrPredictor *model, const double **low, double *offset);
 
 /*
- * Reads the values of the arguments from first_argno on for gr_design_dot(), as gr_design_features() does. Returns
+ * Reads the values of these arguments for gr_design_dot(), as gr_design_features() does. Returns
  * false if one is NULL.
  */
-extern bool gr_design_take(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call, const GrPredictor *model,
-						   double *offset);
+extern bool gr_design_take(FunctionCallInfo fcinfo, GrRowArguments arguments, GrDesignCall **call,
+						   const GrPredictor *model, double *offset);
 
 /*
  * Returns the linear predictor, without the offset, of the values that gr_design_take() read last. model->dense must

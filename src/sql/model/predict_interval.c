@@ -272,7 +272,7 @@ open_call(FunctionCallInfo fcinfo)
 		elog(ERROR, "result type is not four float8");
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	call = palloc0(sizeof(IntervalCall));
-	call->calls.first_argno = 3;
+	call->calls.arguments.first_argno = 3;
 	call->tupdesc = BlessTupleDesc(CreateTupleDescCopy(tupdesc));
 	call->row = heap_form_tuple(call->tupdesc, (Datum[4]) {Float8GetDatum(0), Float8GetDatum(0), Float8GetDatum(0),
 								Float8GetDatum(0)}, (bool[4]) {false});
@@ -413,7 +413,7 @@ gr_leverage(PG_FUNCTION_ARGS)
 	if (unlikely(calls == NULL))
 	{
 		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
-		calls->first_argno = 1;
+		calls->arguments.first_argno = 1;
 	}
 	model = gr_cached_predictor(fcinfo, &calls->model, true);
 	errors = &calls->model.errors;
