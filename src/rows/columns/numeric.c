@@ -120,12 +120,17 @@ convert_quickly(const struct varlena *value, double *number)
 double
 gr_numeric_number(Datum value)
 {
-	const struct varlena *numeric = (const struct varlena *) DatumGetPointer(value);
+	struct varlena *numeric = (struct varlena *) DatumGetPointer(value);
+	struct varlena *plain;
 	double		number;
 
 	if (likely(convert_quickly(numeric, &number)))
 		return number;
-	return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
+	plain = pg_detoast_datum(numeric);
+	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, PointerGetDatum(plain)));
+	if (plain != numeric)
+		pfree(plain);
+	return number;
 }
 
 /* True if the first of the stored digits is not 0, as in every numeric that the server made, or there is none. */

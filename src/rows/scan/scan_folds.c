@@ -40,7 +40,7 @@ gr_scan_fold(const Expr *expr, TupleDesc table)
 		if (!gr_is_number_column(lfirst(cell), table, kind))
 			return NULL;
 		is_integer = *kind == GR_INT8 || *kind == GR_INT4 || *kind == GR_INT2;
-		if (!is_integer && (call.by_key || *kind == GR_BOOL))
+		if (!is_integer && (call.by_key || *kind == GR_BOOL || *kind == GR_NUMERIC))
 			return NULL;
 		fold->all_float8 &= *kind == GR_FLOAT8;
 		fold->attributes[fold->n++] = ((const Var *) lfirst(cell))->varattno;

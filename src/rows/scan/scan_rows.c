@@ -1,10 +1,10 @@
 /*
  * scan_rows.c: gives the rows of a custom scan to its aggregates.
  *
- * A tuple is read in one of three ways. If only numbers of fixed width are needed, they are copied from the page. If
- * the WHERE clause has more than comparisons of such columns with constants, or an aggregate needs more than such
- * columns, the tuple is put into the child's slot, and the executor's expressions are evaluated over the slot. Tables
- * that aren't heaps return slots only. In each way the rows' numbers are collected in blocks by the aggregates' takers.
+ * A tuple is read in one of three ways. If only numbers are needed, they are read from the page. If the WHERE clause has
+ * more than comparisons of such columns with constants, or an aggregate needs more than such columns, the tuple is put
+ * into the child's slot, and the executor's expressions are evaluated over the slot. Tables that aren't heaps return
+ * slots only. In each way the rows' numbers are collected in blocks by the aggregates' takers.
  */
 #include "postgres.h"
 
@@ -68,6 +68,21 @@ read_row(GrScanAggregate *a, const char *data, const int32 *at)
 		gr_taker_count_row(taker);
 }
 
+/*
+ * Skips a row in which a column is NULL. Raises an error if a numeric whose cast was removed is beyond float8's range,
+ * as the cast would. at: as in take_direct()
+ */
+static pg_noinline void
+skip_row(GrScanAggregate *a, const char *data, const int32 *at)
+{
+	int			n = a->nsources;
+
+	a->taker->nskipped++;
+	for (int k = 0; k < n; k++)
+		if (at[a->wanted[k]] >= 0 && bms_is_member((k + a->nroles) % n, a->parts.numeric_casts))
+			(void) gr_read_numeric(data + at[a->wanted[k]]);
+}
+
 /* Appends a row of a direct aggregate from a tuple's data. at: offsets of the wanted attributes; NULL: fixed ones */
 static inline void
 take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *at)
@@ -83,7 +98,7 @@ take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *a
 	{
 		if (at[a->guards_wanted[k]] < 0)
 		{
-			a->taker->nskipped++;
+			skip_row(a, data, at);
 			return;
 		}
 	}
@@ -92,7 +107,7 @@ take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *a
 		a->row_at[k] = at[a->wanted[k]];
 		if (a->row_at[k] < 0)
 		{
-			a->taker->nskipped++;
+			skip_row(a, data, at);
 			return;
 		}
 	}

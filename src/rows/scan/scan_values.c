@@ -99,6 +99,9 @@ number_kind(Oid type, GrNumberKind *kind)
 		case BOOLOID:
 			*kind = GR_BOOL;
 			return true;
+		case NUMERICOID:
+			*kind = GR_NUMERIC;
+			return true;
 		default:
 			return false;
 	}
@@ -115,6 +118,12 @@ column_of(const Expr *expr, TupleDesc table)
 		return NULL;
 	attribute = TupleDescAttr(table, var->varattno - 1);
 	return attribute->atttypid == var->vartype && !attribute->attisdropped ? attribute : NULL;
+}
+
+double
+gr_read_numeric(const char *at)
+{
+	return gr_numeric_number(PointerGetDatum(gr_heap_varlena(at)));
 }
 
 bool
@@ -256,8 +265,6 @@ compared_kind(Oid type, GrNumberKind *kind)
 		*kind = GR_INT4;
 	else if (type == TIMESTAMPOID || type == TIMESTAMPTZOID)
 		*kind = GR_INT8;
-	else if (type == NUMERICOID)
-		*kind = GR_NUMERIC;
 	else
 		return type != BOOLOID && number_kind(type, kind);
 	return true;

@@ -29,7 +29,7 @@ typedef enum GrNumberKind
 	GR_INT4,
 	GR_INT2,
 	GR_BOOL,
-	GR_NUMERIC					/* only in comparisons */
+	GR_NUMERIC					/* a varlena; see gr_heap_varlena() */
 } GrNumberKind;
 
 /* How values of a column are compared with a constant */
@@ -50,6 +50,9 @@ extern bool gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind 
  */
 extern const Expr *gr_without_guards(const Expr *expr, TupleDesc table, int most, AttrNumber *guards, int *n);
 
+/* Returns the numeric at address at, or behind the padding there, as gr_numeric_number() does. */
+extern double gr_read_numeric(const char *at);
+
 /* Returns the number at address at as a float8. */
 static inline double
 gr_read_number(GrNumberKind kind, const char *at)
@@ -67,6 +70,8 @@ gr_read_number(GrNumberKind kind, const char *at)
 			return *(const int32 *) at;
 		case GR_INT2:
 			return *(const int16 *) at;
+		case GR_NUMERIC:
+			return gr_read_numeric(at);
 		default:
 			return *(const bool *) at ? 1 : 0;
 	}
