@@ -43,6 +43,28 @@ SET proallargtypes = proallargtypes OPERATOR(pg_catalog.||) 'pg_catalog.float8':
 WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_catalog.regprocedure;
 
 --
+-- gpu_ols_fit: a further argument, absorb
+--
+
+-- Changed in the catalogue, too, so that views that call the function stay: the arguments are those of another function.
+CREATE FUNCTION gpu_ols_fit_with_absorb(query text DEFAULT NULL, intercept boolean DEFAULT true,
+                                        formula text DEFAULT NULL, weights text DEFAULT NULL,
+                                        frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
+                                        clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL,
+                                        absorb text[] DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+UPDATE pg_catalog.pg_proc old
+SET pronargs = new.pronargs, pronargdefaults = new.pronargdefaults, proargtypes = new.proargtypes,
+    proargnames = new.proargnames, proargdefaults = new.proargdefaults
+FROM pg_catalog.pg_proc new
+WHERE old.oid OPERATOR(pg_catalog.=)
+      'gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)'::pg_catalog.regprocedure
+  AND new.oid OPERATOR(pg_catalog.=)
+      'gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[])'::pg_catalog.regprocedure;
+DROP FUNCTION gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[]);
+
+--
 -- Clusters
 --
 

@@ -149,7 +149,8 @@ CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) 
 
 CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                             weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
-                            clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL)
+                            clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL,
+                            absorb text[] DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -1367,7 +1368,7 @@ COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
 COMMENT ON FUNCTION gpu_array_support(internal)
     IS 'internal: the planner calls it, to make aggregates of gpu_ols and gpu_logreg over array_agg';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)
+COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text, text[])
     IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';

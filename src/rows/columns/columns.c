@@ -94,16 +94,25 @@ gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *fou
 								  roles->clusters[k]);
 }
 
-/* True if column k has another role than the response, or is a cluster column. */
+int
+gr_find_sides(int n, const char *const *names, const GrRoles *roles, int *found)
+{
+	for (int k = 0; k < roles->nabsorbed; k++)
+		found[k] = gr_find_column(n, names, roles->absorb_role, roles->absorbed[k]);
+	gr_find_clusters(n, names, roles, found + roles->nabsorbed);
+	return roles->nabsorbed + roles->nclusters;
+}
+
+/* True if column k has another role than the response, or is an absorbed or a cluster column. */
 static bool
-has_other_role(int k, const int *found, const int *clusters, int nclusters)
+has_other_role(int k, const int *found, const int *sides, int nsides)
 {
 	bool		has = false;
 
 	for (int i = 1; i < GR_ROLES_MAX; i++)
 		has |= k == found[i];
-	for (int i = 0; i < nclusters; i++)
-		has |= k == clusters[i];
+	for (int i = 0; i < nsides; i++)
+		has |= k == sides[i];
 	return has;
 }
 
@@ -111,7 +120,8 @@ int
 gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 {
 	const char *weights = roles->weighting == GR_FREQUENCIES ? "frequencies" : "weights";
-	int			clusters[GR_CLUSTERS_MAX];
+	int			sides[GR_SIDES_MAX];
+	int			nsides;
 	int			nroles = 1;
 
 	for (int i = 1; i < GR_ROLES_MAX; i++)
@@ -128,17 +138,17 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_key);
 	if (roles->made_second_key != NULL)
 		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_second_key);
-	gr_find_clusters(n, names, roles, clusters);
+	nsides = gr_find_sides(n, names, roles, sides);
 	/* the response is the first column without another role */
 	found[0] = 0;
-	while (has_other_role(found[0], found, clusters, roles->nclusters))
+	while (has_other_role(found[0], found, sides, nsides))
 		found[0]++;
 	if (found[0] >= n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 nroles + roles->nclusters == 1 ? errmsg("query must return at least one column") :
+				 nroles + nsides == 1 ? errmsg("query must return at least one column") :
 				 errmsg("query must return a response besides the columns that other arguments name"),
-				 nroles + roles->nclusters == 1 ?
+				 nroles + nsides == 1 ?
 				 errhint("Select the response first and the features after it.") :
 				 errhint("Add the response to the query: the first column that no argument names. The features follow "
 						 "it.")));
@@ -177,7 +187,7 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 	int			nkeys;
 	int			at;
 
-	own.nclusters = 0;
+	own.nclusters = own.nabsorbed = 0;
 	nroles = at = gr_find_roles(n, names, &own, found);
 	columns->n = n;
 	columns->weight = roles->weights != NULL;

@@ -22,6 +22,7 @@
 
 #include "compute/base/row.h"
 #include "compute/dist/family.h"
+#include "compute/effects/effects.h"
 #include "compute/linear/vcov.h"
 
 /* A column by its SQL type: a number, a boolean, or an array of them. A domain stands for its base type. */
@@ -89,6 +90,9 @@ typedef struct GrRoles
 	const char *clusters[GR_CLUSTERS_MAX];
 	bool		cluster_keys;	/* rows have the keys of their clusters, if the columns' types have keys */
 	const char *cluster_role;	/* the SQL argument that names clusters; NULL: clusters */
+	int			nabsorbed;		/* number of columns whose effects are absorbed; their values are no part of rows */
+	const char *const *absorbed;
+	const char *absorb_role;	/* the SQL argument that names absorbed columns */
 	const char *formula;		/* formula for the features, or NULL; see frame.h */
 	bool		intercept;		/* the model has an intercept, unless the formula says otherwise */
 	bool		centered;		/* powers may be about centers; see design_moves.h */
@@ -96,6 +100,7 @@ typedef struct GrRoles
 } GrRoles;
 
 #define GR_ROLES_MAX 5			/* the response, weights, offsets and two keys */
+#define GR_SIDES_MAX (GR_EFFECTS_MAX + GR_CLUSTERS_MAX)
 
 /*
  * Values of a row: the Datums of a tuple slot or of a function's arguments, stride bytes apart from first on.
@@ -161,6 +166,12 @@ extern int	gr_find_roles(int n, const char *const *names, const GrRoles *roles, 
 
 /* Finds the indices of the roles->nclusters cluster columns, which may have another role as well. */
 extern void gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *found);
+
+/*
+ * Finds the indices of the columns whose values are no part of rows: the absorbed columns, then the cluster columns.
+ * found has room for GR_SIDES_MAX. Returns their number.
+ */
+extern int	gr_find_sides(int n, const char *const *names, const GrRoles *roles, int *found);
 
 /*
  * Describes a query's columns of these names, in the current memory context. ERROR unless there is a response and a

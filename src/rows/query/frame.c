@@ -38,8 +38,9 @@ typedef struct Making
 	GrFormulaColumn *columns;
 	int			found[GR_ROLES_MAX];	/* positions of the response and the columns with roles */
 	int			nroles;
-	int			clusters[GR_CLUSTERS_MAX];	/* positions of cluster columns; they may have a role or be features */
-	int			nclusters;
+	/* positions of absorbed and cluster columns, which may have a role or be features */
+	int			sides[GR_SIDES_MAX];
+	int			nsides;
 	GrFormula	formula;
 	GrLevels   *levels;			/* levels of each column */
 	bool		centered;		/* powers may be about centers */
@@ -67,10 +68,10 @@ has_role(const Making *m, int k)
 }
 
 static bool
-is_cluster(const Making *m, int k)
+is_side(const Making *m, int k)
 {
-	for (int i = 0; i < m->nclusters; i++)
-		if (m->clusters[i] == k)
+	for (int i = 0; i < m->nsides; i++)
+		if (m->sides[i] == k)
 			return true;
 	return false;
 }
@@ -82,7 +83,7 @@ has_other_role(const Making *m, int k)
 	for (int i = 1; i < m->nroles; i++)
 		if (m->found[i] == k)
 			return true;
-	return is_cluster(m, k);
+	return is_side(m, k);
 }
 
 /*
@@ -186,8 +187,8 @@ all_of(List *tests)
 }
 
 /*
- * Returns a condition: the response, the columns with roles, the clusters and, if features is true, the columns that
- * the formula uses are not NULL.
+ * Returns a condition: the response, the columns with roles, the absorbed and the cluster columns and, if features is
+ * true, the columns that the formula uses are not NULL.
  */
 static Expr *
 are_complete(const Making *m, const GrWrapper *wrapper, bool features)
@@ -195,7 +196,7 @@ are_complete(const Making *m, const GrWrapper *wrapper, bool features)
 	List	   *tests = NIL;
 
 	for (int k = 0; k < m->query->columns->natts; k++)
-		if (has_role(m, k) || is_cluster(m, k) || (features && uses_of(m, k) != 0))
+		if (has_role(m, k) || is_side(m, k) || (features && uses_of(m, k) != 0))
 			tests = lappend(tests, is_not_null(wrapper, k));
 	return all_of(tests);
 }
@@ -449,15 +450,15 @@ has_plain_features(const Making *m)
 	return true;
 }
 
-/* Returns the response. If guarded, it is NULL in a row that is in no cluster. */
+/* Returns the response. If guarded, it is NULL in a row without a cluster or the level of an absorbed column. */
 static Expr *
 write_response(const Making *m, const GrWrapper *wrapper, bool guarded)
 {
 	Expr	   *response = gr_wrapped_column(wrapper, m->found[0]);
 	List	   *tests = NIL;
 
-	for (int i = 0; guarded && i < m->nclusters; i++)
-		tests = lappend(tests, is_not_null(wrapper, m->clusters[i]));
+	for (int i = 0; guarded && i < m->nsides; i++)
+		tests = lappend(tests, is_not_null(wrapper, m->sides[i]));
 	return tests == NIL ? response : value_where(all_of(tests), response);
 }
 
@@ -478,14 +479,14 @@ add_column(Selection *selection, Expr *value, const char *name)
 
 /*
  * Selects the response, the columns with roles, and the features: the columns in features or, if design is not NULL, an
- * array without a name. The cluster columns follow if clusters is true. guarded: see write_response().
+ * array without a name. The absorbed and the cluster columns follow if sides is true. guarded: see write_response().
  */
 static GrQuery *
-wrap_rows(const Making *m, List *features, const char *design, bool clusters, bool guarded)
+wrap_rows(const Making *m, List *features, const char *design, bool sides, bool guarded)
 {
 	const char *const *names = m->query->names;
 	Selection	selection = {
-		.names = palloc((m->nroles + list_length(features) + 1 + m->nclusters) * sizeof(char *))
+		.names = palloc((m->nroles + list_length(features) + 1 + m->nsides) * sizeof(char *))
 	};
 	const GrWrapper *wrapper = &selection.wrapper;
 	ListCell   *cell;
@@ -498,8 +499,8 @@ wrap_rows(const Making *m, List *features, const char *design, bool clusters, bo
 		add_column(&selection, gr_wrapped_column(wrapper, lfirst_int(cell)), names[lfirst_int(cell)]);
 	if (design != NULL)
 		add_column(&selection, write_row(m, wrapper, design), "");
-	for (int i = 0; clusters && i < m->nclusters; i++)
-		add_column(&selection, gr_wrapped_column(wrapper, m->clusters[i]), names[m->clusters[i]]);
+	for (int i = 0; sides && i < m->nsides; i++)
+		add_column(&selection, gr_wrapped_column(wrapper, m->sides[i]), names[m->sides[i]]);
 	return gr_wrapper_query(&selection.wrapper, selection.names);
 }
 
@@ -511,7 +512,7 @@ wrap_queries(const Making *m, GrFrame *frame, List *features)
 	frame->query = wrap_rows(m, features, design, false, !m->keyed);
 	if (m->keyed)
 		frame->keyless = wrap_rows(m, features, design, false, true);
-	if (m->nclusters > 0)
+	if (m->nsides > 0)
 		frame->clustered = wrap_rows(m, features, design, true, true);
 }
 
@@ -704,14 +705,16 @@ frame_formula(Making *m, const GrRoles *roles)
 	return frame;
 }
 
-/* Finds the columns with roles and the clusters. Returns false if each other column is a feature as it is. */
+/*
+ * Finds the columns with roles, the absorbed and the cluster columns. Returns false if each other column is a feature
+ * as it is.
+ */
 static bool
 begin_making(Making *m, const GrRoles *roles)
 {
 	m->nroles = gr_find_roles(m->query->columns->natts, m->query->names, roles, m->found);
-	m->nclusters = roles->nclusters;
 	m->keyed = roles->cluster_keys && roles->made_key != NULL;
-	gr_find_clusters(m->query->columns->natts, m->query->names, roles, m->clusters);
+	m->nsides = gr_find_sides(m->query->columns->natts, m->query->names, roles, m->sides);
 	describe_columns(m);
 	return m->text != NULL || has_category(m);
 }
@@ -723,7 +726,7 @@ gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 	GrFrame    *frame;
 
 	if (!begin_making(&m, roles))
-		return m.nclusters == 0 ? NULL : frame_columns(&m, roles->intercept);
+		return m.nsides == 0 ? NULL : frame_columns(&m, roles->intercept);
 	frame = frame_formula(&m, roles);
 	wrap_queries(&m, frame, frame->plain ? term_columns(&m) : NIL);
 	return frame;

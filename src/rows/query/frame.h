@@ -20,7 +20,7 @@
 typedef struct GrFrame
 {
 	GrQuery    *query;			/* replaces the user's query */
-	GrQuery    *clustered;		/* query, followed by the cluster columns; NULL: there are no clusters */
+	GrQuery    *clustered;		/* query, followed by the absorbed and the cluster columns; NULL: there are none */
 	GrQuery    *keyless;		/* for passes without keys, if a NULL key marks a row in no cluster; else NULL */
 	const char *design;			/* text of the design, see design.h; NULL: each feature is a column */
 	const char *row_design;		/* design of the rows: another than design if powers are centered, see design_moves.h */

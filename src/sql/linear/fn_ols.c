@@ -27,6 +27,7 @@
 #include "run/device.h"
 #include "run/job.h"
 #include "run/report.h"
+#include "sql/effects/absorb.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/linear/ols_fit.h"
 #include "sql/model/arrays.h"
@@ -166,7 +167,7 @@ gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 
 /*
  * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[],
- * kept text, rows text): NULL if intercept is NULL, or both query and kept are
+ * kept text, rows text, absorb text[]): NULL if intercept is NULL, or both query and kept are
  */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
@@ -180,6 +181,9 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, 3, 4, -1);
 	gr_formula_argument(fcinfo, 2, PG_GETARG_BOOL(1), &roles);
 	gr_vcov_arguments(fcinfo, 5, 6, &options, &roles);
+	gr_absorb_arguments(fcinfo, 9, &roles);
+	if (roles.nabsorbed > 0)
+		return gr_absorb_fit(fcinfo, "gpu_ols_fit", &rows, &roles, &options);
 	if (options.vcov != GR_VCOV_IID)
 	{
 		options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};

@@ -620,6 +620,7 @@ read_predictor_design(const text *field, GrPredictor *predictor)
 	if (field == NULL || VARSIZE_ANY_EXHDR(field) == 0)
 		return;
 	gr_read_extras(field, &extras);
+	gr_check_not_absorbed(&extras);
 	predictor->design = extras.design;
 	offsets = gr_extras_find(&extras, GR_EXTRA_OFFSETS);
 	if (offsets != NULL)

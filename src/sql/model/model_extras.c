@@ -43,6 +43,49 @@ gr_read_df(const GrExtras *records, int *n)
 	return df;
 }
 
+/* Numbers of GrAbsorbed before those of the factors' levels */
+#define NABSORBED 4
+
+void
+gr_check_not_absorbed(const GrExtras *records)
+{
+	const GrString *names = gr_extras_find(records, GR_EXTRA_ABSORBED);
+
+	if (names == NULL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the model has absorbed effects, which predictions need"),
+			 errdetail("The absorbed effects are: %.*s.", names->nbytes, names->bytes),
+			 errhint("Get the effects from gpu_effects, and add them to the sum of coefficients times columns.")));
+}
+
+/* Reads the records of absorbed effects; NULL: there are none. */
+static const GrAbsorbed *
+read_absorbed(const GrExtras *records)
+{
+	const GrString *names = gr_extras_find(records, GR_EXTRA_ABSORBED);
+	const GrString *value = gr_extras_find(records, GR_EXTRA_EFFECTS);
+	double		numbers[NABSORBED + GR_EFFECTS_MAX];
+	GrAbsorbed *absorbed;
+	int			n;
+
+	if (names == NULL && value == NULL)
+		return NULL;
+	n = value == NULL ? 0 : value->nbytes / GR_EXTRA_NUMBER_SIZE + 1;
+	if (names == NULL || n <= NABSORBED || n > NABSORBED + GR_EFFECTS_MAX || !gr_extras_numbers(*value, n, numbers))
+		gr_bad_model("Its absorbed effects are malformed.");
+	absorbed = palloc0(sizeof(GrAbsorbed));
+	absorbed->names = pnstrdup(names->bytes, names->nbytes);
+	absorbed->df = numbers[0];
+	absorbed->df_is_bound = numbers[1] != 0;
+	absorbed->within_tss = numbers[2];
+	absorbed->nsingletons = numbers[3];
+	absorbed->nfactors = n - NABSORBED;
+	memcpy(absorbed->nlevels, numbers + NABSORBED, absorbed->nfactors * sizeof(double));
+	return absorbed;
+}
+
 /* Returns the value of the record key as a C string, or NULL if there is no such record. */
 static const char *
 read_name(const GrExtras *records, const char *key)
@@ -65,6 +108,7 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	extras->weights = read_name(&records, GR_EXTRA_WEIGHTS);
 	extras->frequencies = read_name(&records, GR_EXTRA_FREQUENCIES);
 	extras->df = gr_read_df(&records, &extras->ndf);
+	extras->absorbed = read_absorbed(&records);
 	if (gr_extras_find(&records, GR_EXTRA_VCOV_LOW) != NULL)
 		extras->vcov_low = *gr_extras_find(&records, GR_EXTRA_VCOV_LOW);
 	return pnstrdup(records.design.bytes, records.design.nbytes);
@@ -91,6 +135,26 @@ add_df(GrExtras *records, const GrModelExtras *extras)
 	add_name(records, GR_EXTRA_DF, value);
 }
 
+/* Adds the records of absorbed effects, if there are any. */
+static void
+add_absorbed(GrExtras *records, const GrAbsorbed *absorbed)
+{
+	double		numbers[NABSORBED + GR_EFFECTS_MAX];
+	char	   *value;
+
+	if (absorbed == NULL)
+		return;
+	numbers[0] = absorbed->df;
+	numbers[1] = absorbed->df_is_bound ? 1 : 0;
+	numbers[2] = absorbed->within_tss;
+	numbers[3] = absorbed->nsingletons;
+	memcpy(numbers + NABSORBED, absorbed->nlevels, absorbed->nfactors * sizeof(double));
+	value = palloc((NABSORBED + absorbed->nfactors) * GR_EXTRA_NUMBER_SIZE);
+	gr_extras_put_numbers(numbers, NABSORBED + absorbed->nfactors, value);
+	add_name(records, GR_EXTRA_ABSORBED, absorbed->names);
+	add_name(records, GR_EXTRA_EFFECTS, value);
+}
+
 text *
 gr_model_extras_text(const GrModelExtras *extras, const char *design)
 {
@@ -103,6 +167,7 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	add_name(&records, GR_EXTRA_WEIGHTS, extras->weights);
 	add_name(&records, GR_EXTRA_FREQUENCIES, extras->frequencies);
 	add_df(&records, extras);
+	add_absorbed(&records, extras->absorbed);
 	if (extras->vcov_low.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_VCOV_LOW, extras->vcov_low))
 		elog(ERROR, "a gpu_model has too many records");
 

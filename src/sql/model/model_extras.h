@@ -8,7 +8,20 @@
 #include "postgres.h"
 
 #include "compute/design/extras.h"
+#include "compute/effects/effects.h"
 #include "rows/columns/columns.h"
+
+/* Effects that a fit absorbed. In the record, the numbers are in this order, then the factors' numbers of levels. */
+typedef struct GrAbsorbed
+{
+	const char *names;			/* as in a formula: firm + year */
+	double		df;				/* degrees of freedom that the effects use */
+	bool		df_is_bound;	/* df is an upper bound */
+	double		within_tss;		/* sum of squares of the projected response */
+	double		nsingletons;	/* rows dropped because they are the only ones of a level */
+	int			nfactors;
+	double		nlevels[GR_EFFECTS_MAX];	/* by factor: levels among the rows used */
+} GrAbsorbed;
 
 /* Records of a model besides its fields; each member is a record in the text. All 0 if there are none. */
 typedef struct GrModelExtras
@@ -27,6 +40,7 @@ typedef struct GrModelExtras
 	 * Low halves of vcov as text, see vcov_low.h. bytes NULL: vcov loses no digits that matter, or they are not known.
 	 */
 	GrString	vcov_low;
+	const GrAbsorbed *absorbed; /* NULL: the fit absorbed no effects */
 } GrModelExtras;
 
 /* Raises 22023: the gpu_model is malformed. detail: a sentence that says why. */
@@ -42,6 +56,9 @@ gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
 	extras->weights = counts ? NULL : roles->weights;
 	extras->frequencies = counts ? roles->weights : NULL;
 }
+
+/* Raises 0A000 if the records say that the model has absorbed effects, which a prediction would need. */
+extern void gr_check_not_absorbed(const GrExtras *records);
 
 /* Splits field, a gpu_model's design, into records that point into it. Raises an ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);
@@ -60,7 +77,7 @@ static inline bool
 gr_extras_are_none(const GrModelExtras *extras)
 {
 	return extras->offsets == NULL && extras->weights == NULL && extras->frequencies == NULL &&
-		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL;
+		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL && extras->absorbed == NULL;
 }
 
 /*

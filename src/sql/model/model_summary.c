@@ -17,7 +17,7 @@
 static double
 effective_df(const GrModel *model)
 {
-	double		df = model->rank;
+	double		df = model->rank + (model->extras.absorbed == NULL ? 0 : model->extras.absorbed->df);
 
 	/* the lasso's rank: Zou, Hastie and Tibshirani (2007), "On the degrees of freedom of the lasso" */
 	if (model->net && model->net_alpha < 1)
@@ -67,19 +67,23 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	double		tss = model->null_deviance;
 	double		n = (double) model->nrows;
 	double		df = (double) model->df_residual;
+	const GrAbsorbed *absorbed = model->extras.absorbed;
+	bool		centered = model->intercept || absorbed != NULL;
 	double		df_model = model->rank - (model->intercept ? 1 : 0);
+	double		explained = (absorbed == NULL ? tss : absorbed->within_tss) - rss;
 	double		nparameters = effective_df(model) + 1.0;
 	/* keeps digits of tiny sums; see gr_model_mean_square() */
 	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
 
 	/* 0 / 0 gives NaN on purpose: constant y, df_residual 0, no slope */
 	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
+	s->within_r_squared = absorbed != NULL && absorbed->within_tss > 0 ? 1 - rss / absorbed->within_tss : NAN;
 	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
-	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
+	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (centered ? 1 : 0)) / df) : NAN;
 	/* sums of squares add up, as F requires, only in least-squares fits */
 	s->f_statistic = NAN;
 	if (df > 0 && df_model > 0 && tss > 0 && !model->iv && !model->net)
-		s->f_statistic = (tss - rss) * unit / df_model / (rss * unit / df);
+		s->f_statistic = explained * unit / df_model / (rss * unit / df);
 	s->f_df = df;
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
 	s->robust = gr_model_is_robust(model) && !model->iv && !model->net;

@@ -13,6 +13,7 @@
 typedef struct GrModelSummary
 {
 	double		r_squared;
+	double		within_r_squared;	/* share of the variance that absorbed effects leave */
 	double		adj_r_squared;
 	double		sigma;			/* residual standard error */
 	/*

@@ -527,6 +527,22 @@ append_robust_f(StringInfo out, const GrModelSummary *s, int64 df_model)
 								  p_text(s->f_p_value)));
 }
 
+/* Appends what a fit absorbed, and the share of the variance that it explains within the effects. */
+static void
+append_absorbed(StringInfo out, const GrAbsorbed *absorbed, const GrModelSummary *s)
+{
+	StringInfoData levels;
+
+	initStringInfo(&levels);
+	for (int f = 0; f < absorbed->nfactors; f++)
+		appendStringInfo(&levels, "%s%.0f", f == 0 ? "" : " + ", absorbed->nlevels[f]);
+	append_line(out, psprintf("Absorbed effects: %s, with %s levels and %s%.0f degrees of freedom", absorbed->names,
+							  levels.data, absorbed->df_is_bound ? "at most " : "", absorbed->df));
+	if (absorbed->nsingletons > 0)
+		append_line(out, psprintf("  (%.0f observations dropped as singletons)", absorbed->nsingletons));
+	append_line(out, psprintf("Within R-squared:  %s", format_general(s->within_r_squared)));
+}
+
 static void
 append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 {
@@ -535,6 +551,8 @@ append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 	append_line(out, psprintf("Residual standard error: %s on " INT64_FORMAT " degrees of freedom",
 							  format_one(s->sigma, DIGITS), model->df_residual));
 	append_rows_left_out(out, model);
+	if (model->extras.absorbed != NULL)
+		append_absorbed(out, model->extras.absorbed, s);
 	if (df_model <= 0)
 		return;
 	append_line(out, psprintf("Multiple R-squared:  %s,  Adjusted R-squared:  %s", format_general(s->r_squared),

@@ -13,6 +13,7 @@
 #include "rows/query/query.h"
 #include "rows/scan/scan.h"
 #include "rows/state/aggregate.h"
+#include "rows/sums/effect_rows.h"
 #include "run/device.h"
 #include "run/progress.h"
 #include "run/service.h"
@@ -29,6 +30,7 @@ int			gr_device = GR_DEVICE_AUTO;
 int			gr_gpu_id = -1;
 int			gr_gpu_memory_limit = 0;
 int			gr_ring_size = 32768;
+int			gr_absorb_memory = 2 * 1024 * 1024;
 int			gr_projection_cache_size = 262144;
 double		gr_min_gpu_work = 1e9;
 bool		gr_debug_ring = false;
@@ -114,6 +116,11 @@ _PG_init(void)
 							"Sets the size of the buffer that holds the rows of a query for the CPU or GPU.",
 							NULL,
 							&gr_ring_size, 32768, 1024, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.absorb_memory",
+							"Limits the memory for the rows of a fit with absorbed effects.",
+							NULL,
+							&gr_absorb_memory, 2 * 1024 * 1024, 1024, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL,
+							NULL, NULL);
 	DefineCustomIntVariable("gpureg.projection_cache_size",
 							"Sets the memory for random projection matrices that a session keeps.",
 							"A GPU may keep as much again. 0 means that the matrix is drawn again for every vector.",
