@@ -1201,6 +1201,126 @@ CREATE AGGREGATE gpu_brier(probability float8, label boolean) (
     PARALLEL = SAFE
 );
 
+CREATE FUNCTION gpu_ks_final(internal) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_ks_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_ranking_pass_final(internal) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'gr_ranking_final' LANGUAGE C VOLATILE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_ks(score float8, label float8) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_ks_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ks(score float8, label boolean) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_ks_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ranking_pass(score float8, label float8) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_ranking_pass_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ranking_pass(score float8, label boolean) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_ranking_pass_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_logloss_accum(float8[], probability float8, label float8) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logloss_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_logloss_accum(float8[], probability float8, label boolean) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logloss_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_logloss_final(float8[]) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_logloss_final' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_logloss(probability float8, label float8) (
+    SFUNC = gpu_logloss_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_logloss_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logloss(probability float8, label boolean) (
+    SFUNC = gpu_logloss_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_logloss_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_confusion_accum(bigint[], threshold float8, score float8, label float8) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'gr_confusion_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_confusion_accum(bigint[], threshold float8, score float8, label boolean) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'gr_confusion_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_confusion_combine(bigint[], bigint[]) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'gr_confusion_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_confusion_pass(threshold float8, score float8, label float8) (
+    SFUNC = gpu_confusion_accum,
+    STYPE = bigint[],
+    INITCOND = '{0,0,0,0}',
+    COMBINEFUNC = gpu_confusion_combine,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_confusion_pass(threshold float8, score float8, label boolean) (
+    SFUNC = gpu_confusion_accum,
+    STYPE = bigint[],
+    INITCOND = '{0,0,0,0}',
+    COMBINEFUNC = gpu_confusion_combine,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_roc(query text, corners boolean DEFAULT false)
+    RETURNS TABLE (threshold float8, tp bigint, fp bigint, tn bigint, fn bigint, sensitivity float8,
+                   specificity float8, ppv float8, youden float8)
+    AS 'MODULE_PATHNAME', 'gr_roc' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_confusion(query text, threshold float8 DEFAULT 0.5)
+    RETURNS TABLE (tp bigint, fp bigint, tn bigint, fn bigint, accuracy float8,
+                   sensitivity float8, specificity float8, ppv float8, npv float8, f1 float8,
+                   balanced_accuracy float8, kappa float8, mcc float8, prevalence float8)
+    AS 'MODULE_PATHNAME', 'gr_confusion' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
+CREATE FUNCTION gpu_calibration(query text, bins int DEFAULT 10, strategy text DEFAULT 'quantile')
+    RETURNS TABLE (bin int, n bigint, ones bigint, lowest float8, highest float8, predicted float8, observed float8)
+    AS 'MODULE_PATHNAME', 'gr_calibration' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+CREATE FUNCTION gpu_lift(query text, bins int DEFAULT 10)
+    RETURNS TABLE (bin int, n bigint, ones bigint, lowest float8, highest float8, rate float8, lift float8,
+                   cum_n bigint, cum_ones bigint, gain float8, cum_lift float8)
+    AS 'MODULE_PATHNAME', 'gr_lift' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+
 --
 -- Random projection and feature hashing
 --
@@ -1617,6 +1737,35 @@ COMMENT ON AGGREGATE gpu_brier(float8, float8)
     IS 'Brier score: mean squared difference of probabilities and 0/1 labels';
 COMMENT ON AGGREGATE gpu_brier(float8, boolean)
     IS 'Brier score: mean squared difference of probabilities and 0/1 labels';
+COMMENT ON AGGREGATE gpu_ks(float8, float8)
+    IS 'statistic of Kolmogorov and Smirnov for scores of rows with labels 1 and 0';
+COMMENT ON AGGREGATE gpu_ks(float8, boolean)
+    IS 'statistic of Kolmogorov and Smirnov for scores of rows with labels 1 and 0';
+COMMENT ON AGGREGATE gpu_ranking_pass(float8, float8)
+    IS 'internal: hands the scores of a query to gpu_roc, gpu_calibration or gpu_lift';
+COMMENT ON AGGREGATE gpu_ranking_pass(float8, boolean)
+    IS 'internal: hands the scores of a query to gpu_roc, gpu_calibration or gpu_lift';
+COMMENT ON FUNCTION gpu_ks_final(internal) IS 'internal: final function of gpu_ks';
+COMMENT ON FUNCTION gpu_ranking_pass_final(internal) IS 'internal: final function of gpu_ranking_pass';
+COMMENT ON FUNCTION gpu_logloss_accum(float8[], float8, float8) IS 'internal: transition function of gpu_logloss';
+COMMENT ON FUNCTION gpu_logloss_accum(float8[], float8, boolean) IS 'internal: transition function of gpu_logloss';
+COMMENT ON FUNCTION gpu_logloss_final(float8[]) IS 'internal: final function of gpu_logloss';
+COMMENT ON AGGREGATE gpu_logloss(float8, float8)
+    IS 'logarithmic loss: mean of -log(probability of the label) of probabilities and 0/1 labels';
+COMMENT ON AGGREGATE gpu_logloss(float8, boolean)
+    IS 'logarithmic loss: mean of -log(probability of the label) of probabilities and 0/1 labels';
+COMMENT ON FUNCTION gpu_confusion_accum(bigint[], float8, float8, float8)
+    IS 'internal: transition function of gpu_confusion_pass';
+COMMENT ON FUNCTION gpu_confusion_accum(bigint[], float8, float8, boolean)
+    IS 'internal: transition function of gpu_confusion_pass';
+COMMENT ON FUNCTION gpu_confusion_combine(bigint[], bigint[]) IS 'internal: combine function of gpu_confusion_pass';
+COMMENT ON AGGREGATE gpu_confusion_pass(float8, float8, float8) IS 'internal: counts of gpu_confusion';
+COMMENT ON AGGREGATE gpu_confusion_pass(float8, float8, boolean) IS 'internal: counts of gpu_confusion';
+COMMENT ON FUNCTION gpu_roc(text, boolean) IS 'points of the ROC curve of a query''s labels and scores';
+COMMENT ON FUNCTION gpu_confusion(text, float8) IS 'confusion matrix of a query''s labels and scores at a threshold';
+COMMENT ON FUNCTION gpu_calibration(text, int, text)
+    IS 'mean probabilities and shares of ones of a query''s labels and probabilities, by bin';
+COMMENT ON FUNCTION gpu_lift(text, int) IS 'lift and gain of a query''s labels and scores, by bin of scores';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)

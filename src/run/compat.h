@@ -163,6 +163,13 @@
 #define gr_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
 #endif
 
+/* The setting that makes the planner put whole statements into a parallel worker. */
+#if PG_VERSION_NUM >= 160000
+#define GR_DEBUG_PARALLEL_QUERY "debug_parallel_query"
+#else
+#define GR_DEBUG_PARALLEL_QUERY "force_parallel_mode"
+#endif
+
 /* Reads nbytes of a temporary file. ERROR if there are fewer, which BufFileRead() no longer reports from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define gr_buffile_read(file, into, nbytes) BufFileReadExact((file), (into), (nbytes))

@@ -210,27 +210,27 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 # restricted: functions that read or record the session's device and last run; unsafe: functions that run a user's query
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
-	"gpu_devices|r\ngpu_enet_cv|u\ngpu_enet_fit|u\ngpu_enet_path|u\n"
+	"gpu_calibration|u\ngpu_confusion|u\ngpu_devices|r\ngpu_enet_cv|u\ngpu_enet_fit|u\ngpu_enet_path|u\n"
 	. "gpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_kept_all|r\ngpu_last_run|r\n"
-	. "gpu_logreg|r\ngpu_logreg|r\n"
+	. "gpu_lift|u\ngpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
 	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_cv|u\n"
 	. "gpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u"
-	. "\ngpu_predict_rows|u\ngpu_progress|r" . "\ngpu_project_rows|u" x 5, 'parallel labels');
+	. "\ngpu_predict_rows|u\ngpu_progress|r" . "\ngpu_project_rows|u" x 5 . "\ngpu_roc|u", 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the calling process, or
 # write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}),
-	"gpu_design_row|s\ngpu_devices|v\n"
+	"gpu_calibration|v\ngpu_confusion|v\ngpu_design_row|s\ngpu_devices|v\n"
 	. "gpu_enet_cv|v\ngpu_enet_fit|v\ngpu_enet_fold|s\ngpu_enet_path|v\ngpu_forget|v\ngpu_glm_fit|v\n"
 	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_kept_all|v\ngpu_last_run|v\n"
-	. "gpu_levels_accum|s\n"
+	. "gpu_levels_accum|s\ngpu_lift|v\n"
 	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
 	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\ngpu_logreg_cv|v\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
 	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_cv|v\ngpu_ols_fit|v\n"
 	. "gpu_ols_permute|v\ngpu_ols_rolling|v\n"
-	. "gpu_predict_rows|v\ngpu_progress|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
+	. "gpu_predict_rows|v\ngpu_progress|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_ranking_pass_final|v\ngpu_roc|v\ngpu_vector_pass|v", 'volatility');
 
 # The extension must be relocatable while its values and a view are in use.
 $node->safe_psql('mine', q{

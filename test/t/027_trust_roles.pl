@@ -109,6 +109,10 @@ my %forms = (
 	gpu_margins => q{SELECT round(estimate / 2) FROM stats.gpu_margins(
 		stats.gpu_ols_fit('SELECT i * i AS y, i AS x FROM generate_series(1, 9) i', formula => 'y ~ poly(x, 2)'),
 		'SELECT count(*)::float8 AS x FROM %s')},
+	gpu_roc => q{SELECT max(tp) FROM stats.gpu_roc('SELECT true, x FROM %s')},
+	gpu_calibration => q{SELECT sum(n) FROM stats.gpu_calibration('SELECT won, 0.5 FROM %s')},
+	gpu_lift => q{SELECT sum(n) FROM stats.gpu_lift('SELECT won, x FROM %s')},
+	gpu_confusion => q{SELECT fn FROM stats.gpu_confusion('SELECT true, x FROM %s', 100)},
 	gpu_project_rows => q{SELECT count(*) FROM stats.gpu_project_rows('SELECT i, v FROM %s', 3)},
 	# aggregates, with the custom scan or without
 	gpu_ols_agg => q{SELECT (stats.gpu_ols_agg(y, x)).n FROM %s},
