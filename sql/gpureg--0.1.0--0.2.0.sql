@@ -174,6 +174,36 @@ COMMENT ON FUNCTION gpu_predict_row(gpu_model, "any", text, text)
     IS 'prediction of a model for a row or jsonb object by name, with options';
 COMMENT ON FUNCTION gpu_levels(gpu_model) IS 'the levels of a model''s factors, in their order';
 
+-- The planner calls it for functions that return ids of any type. It needs no EXECUTE right.
+CREATE FUNCTION gpu_rows_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_rows_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION gpu_rows_support(internal) FROM PUBLIC;
+COMMENT ON FUNCTION gpu_rows_support(internal) IS 'internal: the planner calls it to check the type of ids';
+ALTER FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement) SUPPORT gpu_rows_support;
+ALTER FUNCTION gpu_project_rows(text, int, int, float8, anyelement) SUPPORT gpu_rows_support;
+ALTER FUNCTION gpu_project_rows(text, int, anyelement, bigint, float8) SUPPORT gpu_rows_support;
+CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text, id anyelement, rows text DEFAULT NULL)
+    RETURNS TABLE (id anyelement, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000
+    SUPPORT gpu_rows_support;
+-- Over a query, whose first column is the id. max_rows is second, so that a text in second place still names kept rows.
+-- In the other form id is third, as the parser derives the result's type from the argument's place in the call.
+CREATE FUNCTION gpu_predict_rows(model gpu_model, max_rows bigint DEFAULT NULL, query text DEFAULT NULL,
+                                 type text DEFAULT 'response', new_levels text DEFAULT 'error')
+    RETURNS TABLE (id bigint, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_query' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
+CREATE FUNCTION gpu_predict_rows(model gpu_model, query text, id anyelement, type text DEFAULT 'response',
+                                 new_levels text DEFAULT 'error', max_rows bigint DEFAULT NULL)
+    RETURNS TABLE (id anyelement, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_query_id' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000
+    SUPPORT gpu_rows_support;
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, anyelement, text)
+    IS 'predictions of a model for kept rows, with ids of any type';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, bigint, text, text, text)
+    IS 'predictions of a model for the rows of a query, whose first column is the id';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, anyelement, text, text, bigint)
+    IS 'predictions of a model for the rows of a query, with ids of any type';
+
 --
 -- Comments in plainer words
 --

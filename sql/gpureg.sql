@@ -1332,6 +1332,10 @@ CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint 
     AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE FUNCTION gpu_project_bits(x real[], k int, seed bigint DEFAULT 0) RETURNS bit varying
     AS 'MODULE_PATHNAME', 'gr_project_bits' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+-- The planner calls it for functions that return ids of any type. It needs no EXECUTE right.
+CREATE FUNCTION gpu_rows_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_rows_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION gpu_rows_support(internal) FROM PUBLIC;
 -- The parser derives a polymorphic result's type from the argument's place in the call, before it fills in defaults and
 -- sorts named arguments. So ids are bigint if none is given; one form has id third, for k, id => NULL::uuid and further
 -- named arguments; forms with id last take seed and density only by position; and forms with an integer seed make an
@@ -1344,13 +1348,16 @@ CREATE FUNCTION gpu_project_rows(query text, k int, seed int, density float8 DEF
     AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION gpu_project_rows(query text, k int, bigint, float8, id anyelement)
     RETURNS TABLE (id anyelement, projection real[])
-    AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SUPPORT gpu_rows_support;
 CREATE FUNCTION gpu_project_rows(query text, k int, int, float8, id anyelement)
     RETURNS TABLE (id anyelement, projection real[])
-    AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SUPPORT gpu_rows_support;
 CREATE FUNCTION gpu_project_rows(query text, k int, id anyelement, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS TABLE (id anyelement, projection real[])
-    AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SUPPORT gpu_rows_support;
 -- The function that gpu_project_rows applies to its query's vectors in parallel workers: returns a vector's projection,
 -- dimension and worker.
 CREATE FUNCTION gpu_project_pass(vector real[], k int, seed bigint, density float8) RETURNS bytea
@@ -1427,6 +1434,21 @@ CREATE FUNCTION gpu_forget(name text) RETURNS boolean
 CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (id float8, prediction float8)
     AS 'MODULE_PATHNAME', 'gr_predict_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
+CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text, id anyelement, rows text DEFAULT NULL)
+    RETURNS TABLE (id anyelement, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000
+    SUPPORT gpu_rows_support;
+-- Over a query, whose first column is the id. max_rows is second, so that a text in second place still names kept rows.
+-- In the other form id is third, as the parser derives the result's type from the argument's place in the call.
+CREATE FUNCTION gpu_predict_rows(model gpu_model, max_rows bigint DEFAULT NULL, query text DEFAULT NULL,
+                                 type text DEFAULT 'response', new_levels text DEFAULT 'error')
+    RETURNS TABLE (id bigint, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_query' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
+CREATE FUNCTION gpu_predict_rows(model gpu_model, query text, id anyelement, type text DEFAULT 'response',
+                                 new_levels text DEFAULT 'error', max_rows bigint DEFAULT NULL)
+    RETURNS TABLE (id anyelement, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_query_id' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000
+    SUPPORT gpu_rows_support;
 
 CREATE FUNCTION gpu_last_run()
     RETURNS TABLE (function text, device text, reason text, rows bigint, features int, bytes_to_device bigint,
@@ -1772,6 +1794,7 @@ COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bi
     IS 'random projection of a sparse vector to k dimensions';
 COMMENT ON FUNCTION gpu_project_bits(real[], int, bigint)
     IS 'signs of a vector''s first k coordinates after a random rotation, for the Hamming distance';
+COMMENT ON FUNCTION gpu_rows_support(internal) IS 'internal: the planner calls it to check the type of ids';
 COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8)
     IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8)
@@ -1801,6 +1824,12 @@ COMMENT ON FUNCTION gpu_kept() IS 'the sets of kept rows that the current role m
 COMMENT ON FUNCTION gpu_kept_all() IS 'the sets of kept rows of all roles in all databases, and those being read';
 COMMENT ON FUNCTION gpu_forget(text) IS 'releases rows that gpu_keep kept; false if there are none of this name';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, anyelement, text)
+    IS 'predictions of a model for kept rows, with ids of any type';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, bigint, text, text, text)
+    IS 'predictions of a model for the rows of a query, whose first column is the id';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, anyelement, text, text, bigint)
+    IS 'predictions of a model for the rows of a query, with ids of any type';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_progress() IS 'progress of the fits that are running in this server''s sessions';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

@@ -48,28 +48,11 @@ gr_rows_work(const GrRowsRequest *request, double nvectors, int64 dim)
 	return nvectors * dim * (request->k * gr_rows_density(request, dim));
 }
 
-/* True if values of type `from` can be cast to type `to` other than through text. */
-static bool
-has_cast(Oid to, Oid from, CoercionContext context)
-{
-	Oid			function;
-
-	switch (find_coercion_pathway(to, from, context, &function))
-	{
-		case COERCION_PATH_RELABELTYPE:
-		case COERCION_PATH_FUNC:
-		case COERCION_PATH_ARRAYCOERCE:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* ERROR unless the query has two columns: an id of type id_type, and a vector, or types that can be cast to these. */
 static void
-check_columns(TupleDesc tupdesc, Oid id_type)
+check_columns(const GrQuery *query, Oid id_type)
 {
-	Form_pg_attribute id;
+	TupleDesc	tupdesc = query->columns;
 	Form_pg_attribute vector;
 
 	if (tupdesc->natts != 2)
@@ -78,16 +61,9 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 				 errmsg("query must return two columns"),
 				 errdetail("The query returns %d.", tupdesc->natts),
 				 errhint("Select the id first and the vector second.")));
-	id = TupleDescAttr(tupdesc, 0);
-	if (id->atttypid != id_type && !has_cast(id_type, id->atttypid, COERCION_IMPLICIT))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname),
-						format_type_be(id->atttypid),
-						format_type_be(id_type)),
-				 errhint("Pass the type of the ids: id => NULL::%s.", format_type_be(id->atttypid))));
+	gr_check_id_column(query, id_type);
 	vector = TupleDescAttr(tupdesc, 1);
-	if (!has_cast(FLOAT4ARRAYOID, vector->atttypid, COERCION_EXPLICIT))
+	if (!gr_type_has_cast(FLOAT4ARRAYOID, vector->atttypid, COERCION_EXPLICIT))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" of the query has unsupported type %s", NameStr(vector->attname),
@@ -276,7 +252,7 @@ gr_plan_rows(const GrRowsRequest *request, GrRowsPlan *rows)
 	GrRowsForm	form;
 	GrPlan	   *pass;
 
-	check_columns(query->columns, request->id_type);
+	check_columns(query, request->id_type);
 	rows->plan = plan_with_casts(request, query);
 	rows->form = GR_ROWS_AS_THEY_ARE;
 	rows->nrows_estimate = gr_estimate_rows(rows->plan);

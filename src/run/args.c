@@ -6,6 +6,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "compute/base/compute.h"
@@ -139,4 +140,26 @@ gr_called_name(FunctionCallInfo fcinfo)
 	const char *name = get_func_name(fcinfo->flinfo->fn_oid);
 
 	return name == NULL ? "the function" : name;
+}
+
+bool
+gr_is_second_word(FunctionCallInfo fcinfo, int argno, const char *name, const char *first, const char *second)
+{
+	const text *value;
+	Size		nbytes;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name),
+				 errhint("Use '%s' or '%s'.", first, second)));
+	value = PG_GETARG_TEXT_PP(argno);
+	nbytes = VARSIZE_ANY_EXHDR(value);
+	if (nbytes == strlen(first) && memcmp(VARDATA_ANY(value), first, nbytes) == 0)
+		return false;
+	if (nbytes == strlen(second) && memcmp(VARDATA_ANY(value), second, nbytes) == 0)
+		return true;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s must be '%s' or '%s', got \"%s\"", name, first, second, text_to_cstring(value))));
 }

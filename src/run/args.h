@@ -105,6 +105,10 @@ gr_number_argument(FunctionCallInfo fcinfo, int k)
 	return PG_GETARG_FLOAT8(k);
 }
 
+/* True if argument argno, called name, is the second of two words; false if it is the first. ERROR for all others. */
+extern bool gr_is_second_word(FunctionCallInfo fcinfo, int argno, const char *name, const char *first,
+							  const char *second);
+
 /* Returns the context of the calling aggregate's states. ERROR if no aggregate calls the function. */
 extern MemoryContext gr_aggregate_context(FunctionCallInfo fcinfo);
 

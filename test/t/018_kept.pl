@@ -610,6 +610,21 @@ is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM gpu_predict_rows(
 	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), 'rows',
 		rows => 'x1 > 9'))}),
 	'0|0|0', 'of nothing');
+# ids of other types: integers, numerics, and the levels of a category
+my $ids = q{FROM gpu_ols_fit('SELECT y, x1, x2 FROM t') m, LATERAL gpu_predict_rows(m, 'rows', };
+is($node->safe_psql('postgres', "SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*), min(pg_typeof(p.id)::text)
+	$ids key => 'i', id => NULL::bigint) p JOIN t ON i = p.id"), "t|$rows|bigint", 'predictions with integer ids');
+is($node->safe_psql('postgres', "SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*)
+	$ids 'i', NULL::numeric, 'x1 < 0') p JOIN t ON i = p.id"),
+	$node->safe_psql('postgres', "SELECT true, count(*) FROM t WHERE x1 < 0"), 'predictions with numeric ids');
+is($node->safe_psql('postgres', "SELECT p.id, count(*) $ids 'g', id => NULL::text) p GROUP BY 1 ORDER BY 1"),
+	$node->safe_psql('postgres', 'SELECT g, count(*) FROM t GROUP BY 1 ORDER BY 1'), 'predictions with levels as ids');
+is($node->safe_psql('postgres', "SELECT count(*), count(p.id) $ids NULL, NULL::uuid) p"), "$rows|0",
+	'predictions without ids');
+error_is($node, "SELECT p.* $ids 'x1', NULL::int) p", '22023', 'predictions: an id that is no integer');
+error_is($node, "SELECT p.* $ids 'i', id => NULL::text) p", '42804', 'predictions: a number as a text');
+error_is($node, "SELECT p.* $ids 'g', NULL::int) p", '42804', 'predictions: a category as a number');
+error_is($node, "SELECT p.* $ids id => NULL::int, key => 'i') p", '42804', 'predictions: an id in another place');
 sub predicting { return "SELECT * FROM gpu_predict_rows(gpu_ols_fit('TABLE t', formula => '$_[0]'), $_[1])"; }
 for my $case (
 	[ predicting('y ~ x1', q{'nowhere'}), '42704', 'no such rows' ],

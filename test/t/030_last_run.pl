@@ -95,9 +95,9 @@ my %calls = (
 # Functions that leave the last computation's record as it is
 my %without = (
 	(map { $_ => 'one vector in, one out' } qw(gpu_project_sparse gpu_project_bits gpu_feature_hash)),
-	(map { $_ => 'one row in, one number out' } qw(gpu_predict gpu_predict_interval gpu_leverage gpu_cv_fold
+	(map { $_ => 'one row in, one number out' } qw(gpu_predict gpu_predict_row gpu_predict_interval gpu_leverage gpu_cv_fold
 		gpu_enet_fold gpu_jl_min_dim gpu_pnorm gpu_qnorm gpu_pt gpu_qt gpu_pchisq gpu_qchisq gpu_pf gpu_qf)),
-	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_summary gpu_anova gpu_wald
+	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_levels gpu_summary gpu_anova gpu_wald
 		gpu_with_terms gpu_ols_two_way gpu_ols_named gpu_ols_names)),
 	(map { $_ => 'tells of the session, the server or kept rows' } qw(gpu_last_run gpu_progress gpu_devices gpu_kept
 		gpu_kept_all gpu_forget)));

@@ -26,6 +26,7 @@
 #include "utils/snapmgr.h"
 
 #include "rows/columns/columns.h"
+#include "rows/query/launched.h"
 #include "rows/query/query.h"
 #include "run/compat.h"
 
@@ -697,6 +698,7 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 	QueryDesc  *desc;
 
 	receiver->plan = plan;
+	receiver->nworkers = 0;
 	receiver->pub.rStartup = receiver_startup;
 	receiver->pub.rShutdown = receiver_nothing;
 	receiver->pub.rDestroy = receiver_nothing;
@@ -714,6 +716,7 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 						   NULL, 0);
 	ExecutorStart(desc, 0);
 	gr_executor_run(desc, nrows_max);
+	receiver->nworkers = gr_launched_workers(desc->planstate);
 	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);

@@ -64,6 +64,7 @@ typedef struct GrReceiver
 {
 	DestReceiver pub;
 	const GrPlan *plan;			/* set by gr_run_plan() */
+	int			nworkers;		/* set by gr_run_plan(): parallel workers that ran the plan; 0 if SPI ran it */
 } GrReceiver;
 
 /*

@@ -249,6 +249,35 @@ gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type)
 	return (Expr *) cast;
 }
 
+bool
+gr_type_has_cast(Oid to, Oid from, CoercionContext context)
+{
+	Oid			function;
+
+	switch (find_coercion_pathway(to, from, context, &function))
+	{
+		case COERCION_PATH_RELABELTYPE:
+		case COERCION_PATH_FUNC:
+		case COERCION_PATH_ARRAYCOERCE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+void
+gr_check_id_column(const GrQuery *query, Oid id_type)
+{
+	Form_pg_attribute id = TupleDescAttr(query->columns, 0);
+
+	if (id->atttypid != id_type && !gr_type_has_cast(id_type, id->atttypid, COERCION_IMPLICIT))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname),
+						format_type_be(id->atttypid), format_type_be(id_type)),
+				 errhint("Pass the type of the ids: id => NULL::%s.", format_type_be(id->atttypid))));
+}
+
 Expr *
 gr_wrapper_array(List *elements, Oid element)
 {

@@ -56,6 +56,12 @@ extern Expr *gr_wrapper_constant(Datum value, Oid type);
 /* Returns value::type. ERROR if there is no such cast. */
 extern Expr *gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type);
 
+/* True if values of type `from` can be cast to type `to` other than through text. */
+extern bool gr_type_has_cast(Oid to, Oid from, CoercionContext context);
+
+/* ERROR unless the query's first column, its ids, has type id_type or an implicit cast to it. */
+extern void gr_check_id_column(const GrQuery *query, Oid id_type);
+
 /* Returns ARRAY[elements]. element: the type of each element */
 extern Expr *gr_wrapper_array(List *elements, Oid element);
 

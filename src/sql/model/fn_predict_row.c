@@ -31,29 +31,6 @@ enum
  * gpu_predict_row
  */
 
-/* True if argument argno, called name, is the second of two words, false if the first. Raises an ERROR otherwise. */
-static bool
-is_second(FunctionCallInfo fcinfo, int argno, const char *name, const char *first, const char *second)
-{
-	const text *value;
-	Size		nbytes;
-
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name),
-				 errhint("Use '%s' or '%s'.", first, second)));
-	value = PG_GETARG_TEXT_PP(argno);
-	nbytes = VARSIZE_ANY_EXHDR(value);
-	if (nbytes == strlen(first) && memcmp(VARDATA_ANY(value), first, nbytes) == 0)
-		return false;
-	if (nbytes == strlen(second) && memcmp(VARDATA_ANY(value), second, nbytes) == 0)
-		return true;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s must be '%s' or '%s', got \"%s\"", name, first, second, text_to_cstring(value))));
-}
-
 /* Raises an ERROR unless the values come as a row or a jsonb object. */
 static void
 check_row_type(FunctionCallInfo fcinfo)
@@ -75,8 +52,8 @@ Datum
 gr_predict_one(PG_FUNCTION_ARGS)
 {
 	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
-	bool		link = is_second(fcinfo, ARG_TYPE, "type", "response", "link");
-	bool		null_levels = is_second(fcinfo, ARG_NEW_LEVELS, "new_levels", "error", "null");
+	bool		link = gr_is_second_word(fcinfo, ARG_TYPE, "type", "response", "link");
+	bool		null_levels = gr_is_second_word(fcinfo, ARG_NEW_LEVELS, "new_levels", "error", "null");
 	const GrPredictor *model;
 	double		eta;
 	bool		finite;

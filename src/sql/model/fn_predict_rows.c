@@ -28,10 +28,11 @@
 #include "sql/model/predict_design.h"
 
 PG_FUNCTION_INFO_V1(gr_predict_rows);
+PG_FUNCTION_INFO_V1(gr_predict_rows_id);
 
 enum
 {
-	ARG_MODEL, ARG_KEPT, ARG_KEY, ARG_ROWS
+	ARG_MODEL, ARG_KEPT, ARG_KEY
 };
 
 /* A code in a kept column, which stands for a level, and that level's number in the model. */
@@ -42,14 +43,22 @@ typedef struct Level
 	int			number;			/* number of the level in the model; -1: the model has no such level */
 } Level;
 
+/* Kept column that holds the rows' ids */
+typedef struct Key
+{
+	int			at;				/* number of the column; -1: the ids are NULL */
+	const GrKeptColumn *column;
+	Oid			type;			/* type of the ids: float8, if the caller passed no type */
+	Level	   *levels;			/* levels of a category, ordered by code; their numbers in the model are not set */
+} Key;
+
 /* Kept column that holds the values of one of the model's columns. */
 typedef struct Source
 {
 	int			at;				/* number of the kept column */
 	GrKeptKind	kind;
 	GrColumn	column;			/* type of the values, as those of a design's column */
-	int			nlevels;		/* levels of a kept factor, ordered by code */
-	Level	   *levels;
+	Level	   *levels;			/* levels of a kept factor, ordered by code */
 } Source;
 
 typedef struct Prediction
@@ -88,19 +97,32 @@ compare_codes(const void *a, const void *b)
 	return u < v ? -1 : u > v;
 }
 
-/* Lists the codes of a kept factor with the numbers of their levels in the model. */
-static void
-match_levels(const GrKeptColumn *column, const GrLevels *of_model, Source *source)
+/* Lists the codes of a kept factor, in their order, with the numbers of their levels in of_model (NULL: -1). */
+static Level *
+sorted_levels(const GrKeptColumn *column, const GrLevels *of_model)
 {
 	const GrLevels *levels = &column->levels;
+	Level	   *sorted = palloc(Max(levels->n, 1) * sizeof(Level));
 
-	source->nlevels = levels->n;
-	source->levels = palloc(Max(levels->n, 1) * sizeof(Level));
 	for (int i = 0; i < levels->n; i++)
-		source->levels[i] = (Level) {
-			column->codes[i], i, gr_level_find(of_model, levels->level[i].bytes, levels->level[i].nbytes)
+		sorted[i] = (Level) {
+			column->codes[i], i, of_model == NULL ? -1 :
+			gr_level_find(of_model, levels->level[i].bytes, levels->level[i].nbytes)
 		};
-	qsort(source->levels, levels->n, sizeof(Level), compare_codes);
+	qsort(sorted, levels->n, sizeof(Level), compare_codes);
+	return sorted;
+}
+
+/* Returns the level that a code stands for. */
+static const Level *
+find_level(const GrKeptColumn *column, const Level *levels, double code)
+{
+	Level		wanted = {.code = code};
+	const Level *level = bsearch(&wanted, levels, column->levels.n, sizeof(Level), compare_codes);
+
+	if (level == NULL)
+		elog(ERROR, "kept column \"%s\" has no level %g", column->name, code);
+	return level;
 }
 
 /* Finds the kept column for column k of the design. Raises an ERROR if its kind does not fit. */
@@ -119,7 +141,7 @@ find_design_column(const Prediction *p, int k)
 	if (!gr_describe_design_value(p->design, k, type, &source->column))
 		raise_kind(column, false);
 	if (column->kind == GR_KEPT_FACTOR)
-		match_levels(column, &of->levels, source);
+		source->levels = sorted_levels(column, &of->levels);
 }
 
 /* Finds the kept columns of a model whose features are columns. Raises an ERROR if one is a category. */
@@ -184,12 +206,9 @@ static void
 take_level(const Prediction *p, int k, double code)
 {
 	Source	   *source = &p->sources[k];
-	Level		wanted = {.code = code};
-	const Level *level = bsearch(&wanted, source->levels, source->nlevels, sizeof(Level), compare_codes);
+	const Level *level = find_level(&p->set->columns[source->at], source->levels, code);
 	GrString	text;
 
-	if (level == NULL)
-		elog(ERROR, "kept column \"%s\" has no level %g", p->set->names[source->at], code);
 	if (likely(level->number >= 0))
 	{
 		p->values[p->n + k] = level->number;
@@ -246,12 +265,43 @@ predict(const Prediction *p, const double *row)
 	return gr_predict_mean(&p->model, eta, finite);
 }
 
+/* Returns a kept number, not NaN, as an id of the wanted type. ERROR if the type cannot hold it. */
+static Datum
+id_of(const Key *key, double number)
+{
+	Datum		value = Float8GetDatum(number);
+	GrString	text;
+
+	if (key->levels != NULL)
+	{
+		text = key->column->levels.level[find_level(key->column, key->levels, number)->kept];
+		return PointerGetDatum(cstring_to_text_with_len(text.bytes, text.nbytes));
+	}
+	if ((key->type == INT2OID || key->type == INT4OID || key->type == INT8OID) && number != rint(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key column \"%s\" has a value that is no integer: %g", key->column->name, number),
+				 errhint("Pass another type of the ids: id => NULL::float8.")));
+	switch (key->type)
+	{
+		case INT2OID:
+			return DirectFunctionCall1(dtoi2, value);
+		case INT4OID:
+			return DirectFunctionCall1(dtoi4, value);
+		case INT8OID:
+			return DirectFunctionCall1(dtoi8, value);
+		case NUMERICOID:
+			return DirectFunctionCall1(float8_numeric, value);
+		default:
+			return value;
+	}
+}
+
 /*
- * Adds one row to the result per kept row, in the order in which they are kept. key: number of the column with the
- * identifiers, or -1. Returns the number of rows.
+ * Adds one row to the result per kept row, in the order in which they are kept. Returns the number of rows.
  */
 static int64
-put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
+put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, const Key *key)
 {
 	MemoryContext old = MemoryContextSwitchTo(p->row_context);
 	const double *row;
@@ -260,10 +310,10 @@ put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
 	for (; (row = gr_kept_next(reader)) != NULL; n++)
 	{
 		Datum		values[2] = {0};
-		bool		nulls[2] = {key < 0 || isnan(row[Max(key, 0)]), !take_row(p, row)};
+		bool		nulls[2] = {key->at < 0 || isnan(row[Max(key->at, 0)]), !take_row(p, row)};
 
 		if (!nulls[0])
-			values[0] = Float8GetDatum(row[key]);
+			values[0] = id_of(key, row[key->at]);
 		if (!nulls[1])
 			values[1] = Float8GetDatum(predict(p, row));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -279,30 +329,38 @@ describe_kept(void *arg)
 	errcontext("kept rows \"%s\"", (const char *) arg);
 }
 
-/* Returns the number of the kept column that the argument key names; -1 if it is NULL. */
-static int
-find_key(FunctionCallInfo fcinfo, const GrKeptSet *set)
+/* Finds the kept column that the argument key names, if it names one, for ids of this type. */
+static void
+find_key(FunctionCallInfo fcinfo, const GrKeptSet *set, Oid type, Key *key)
 {
-	int			key;
+	bool		is_text = type == TEXTOID || type == VARCHAROID;
 
+	*key = (Key) {.at = -1,.type = type};
 	if (PG_ARGISNULL(ARG_KEY))
-		return -1;
-	key = gr_find_column(set->ncolumns, set->names, "key", text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEY)));
-	if (set->columns[key].kind == GR_KEPT_FACTOR)
-		raise_kind(&set->columns[key], true);
-	return key;
+		return;
+	key->at = gr_find_column(set->ncolumns, set->names, "key", text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEY)));
+	key->column = &set->columns[key->at];
+	if (key->column->kind == GR_KEPT_FACTOR && is_text)
+		key->levels = sorted_levels(key->column, NULL);
+	else if (key->column->kind == GR_KEPT_FACTOR)
+		raise_kind(key->column, true);
+	else if (type != FLOAT8OID && type != INT2OID && type != INT4OID && type != INT8OID && type != NUMERICOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kept column \"%s\" cannot give ids of type %s", key->column->name, format_type_be(type)),
+				 errdetail("The column has numbers."),
+				 errhint("Pass a type of numbers, as in id => NULL::bigint.")));
 }
 
-/*
- * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8). Returns no rows if
- * model or kept is NULL.
- */
-Datum
-gr_predict_rows(PG_FUNCTION_ARGS)
+/* Predicts for kept rows; those for which the filter in argument argno is true. */
+static Datum
+predict_rows(FunctionCallInfo fcinfo, int argno)
 {
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Prediction	p = {.n = 0};
 	ErrorContextCallback context = {.callback = describe_kept,.previous = error_context_stack};
 	GrKeptReader *reader;
+	Key			key;
 	GrPlace		place = {0};
 	double		started = gr_now();
 	double		opened;
@@ -314,12 +372,13 @@ gr_predict_rows(PG_FUNCTION_ARGS)
 	gr_open_predictor(PG_GETARG_HEAPTUPLEHEADER(ARG_MODEL), &p.model, NULL);
 	context.arg = text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEPT));
 	error_context_stack = &context;
-	reader = gr_kept_reader(context.arg, PG_ARGISNULL(ARG_ROWS) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(ARG_ROWS)));
+	reader = gr_kept_reader(context.arg, PG_ARGISNULL(argno) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argno)));
 	p.set = gr_kept_reader_set(reader);
 	find_columns(&p);
 	p.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	find_key(fcinfo, p.set, TupleDescAttr(rsinfo->setDesc, 0)->atttypid, &key);
 	opened = gr_now();
-	n = put_rows((ReturnSetInfo *) fcinfo->resultinfo, &p, reader, find_key(fcinfo, p.set));
+	n = put_rows(rsinfo, &p, reader, &key);
 	gr_place_on_cpu(&place, "rows come back from the device service that keeps them");
 	gr_record_pass(&place, &(GrPassRecord) {
 		.function = "gpu_predict_rows",.nrows = n,.nfeatures = p.model.nfeatures,.started = started,
@@ -327,4 +386,24 @@ gr_predict_rows(PG_FUNCTION_ARGS)
 	});
 	error_context_stack = context.previous;
 	return (Datum) 0;
+}
+
+/*
+ * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8). Returns no rows if
+ * model or kept is NULL.
+ */
+Datum
+gr_predict_rows(PG_FUNCTION_ARGS)
+{
+	return predict_rows(fcinfo, 3);
+}
+
+/*
+ * gpu_predict_rows(model gpu_model, kept text, key text, id anyelement, rows text): (id anyelement, prediction float8).
+ * Returns no rows if model or kept is NULL.
+ */
+Datum
+gr_predict_rows_id(PG_FUNCTION_ARGS)
+{
+	return predict_rows(fcinfo, 4);
 }

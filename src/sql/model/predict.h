@@ -35,8 +35,8 @@ typedef struct GrFeatures
 } GrFeatures;
 
 /*
- * Reads the features from the arguments that calls->arguments names, none of which is NULL. Returns false if one of the values
- * is NULL. Raises an ERROR if the values do not match the model's features.
+ * Reads the features from the arguments that calls->arguments names, none of which is NULL. Returns false if one of
+ * the values is NULL. Raises an ERROR if the values do not match the model's features.
  */
 extern bool gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model,
 								GrFeatures *features);

@@ -8,6 +8,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "nodes/primnodes.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
@@ -104,6 +105,16 @@ fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader mo
 	cache->filled = true;
 }
 
+/* True if argument 0 is a constant of the call's expression. A parameter may have another value in the next call. */
+static bool
+is_constant(const FmgrInfo *flinfo)
+{
+	const Node *call = flinfo->fn_expr;
+
+	return call != NULL && IsA(call, FuncExpr) && ((const FuncExpr *) call)->args != NIL &&
+		IsA(linitial(((const FuncExpr *) call)->args), Const);
+}
+
 const GrPredictor *
 gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_errors)
 {
@@ -111,7 +122,15 @@ gr_cached_predictor(FunctionCallInfo fcinfo, GrPredictorCache *cache, bool with_
 	HeapTupleHeader model = NULL;
 
 	if (cache->context == NULL)
+	{
 		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "gpureg model", ALLOCSET_SMALL_SIZES);
+		cache->constant = is_constant(fcinfo->flinfo);
+	}
+	if (cache->constant && cache->filled && cache->has_errors >= with_errors && has_same_type(cache))
+	{
+		cache->repeated = true;
+		return &cache->predictor;
+	}
 	if (VARATT_IS_EXTERNAL_EXPANDED(argument) || VARATT_IS_EXTERNAL_INDIRECT(argument))
 	{
 		/* the value behind such a pointer may have changed */

@@ -21,6 +21,7 @@ typedef struct GrPredictorCache
 {
 	MemoryContext context;		/* holds the copy of the model and what was made from it */
 	uint64		nread;			/* number of models read so far */
+	bool		constant;		/* the argument is a constant of the call's expression, so it never changes */
 	bool		filled;			/* the members below belong to a model */
 	char	   *argument;		/* bytes of the argument as it came; NULL: it was too large to compare */
 	Size		nbytes;			/* size of the argument */
