@@ -113,6 +113,78 @@ test_totals(const double *rows)
 	check(at_once.log_constant == 0, "totals of counts: none of the likelihood's where theta isn't known");
 }
 
+#define NJOINT 203
+
+/*
+ * Checks the sums of a JOINT pass of weighted rows against those of rows one by one, with vectors of any length, and
+ * with predictors that vectors do not take.
+ */
+static void
+test_joint(void)
+{
+	GrRowShape	shape = gr_plain_shape(2);
+	const double beta[3] = {0.4, 0.7, -0.6};
+	const double shift[2] = {0.25, -0.5};
+	static double rows[NJOINT * 4];
+	GrPass		pass = {
+		.kind = GR_PASS_JOINT,.shape = shape,.distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, 0.7, 0},.beta = beta,
+		.shift = shift
+	};
+	size_t		n = gr_pass_nsums(GR_PASS_JOINT, 2);
+	const double *cross = NULL;
+
+	pass.shape.weight = true;
+	for (int wide = 0; wide < 2; wide++)
+	{
+		double	   *sums = malloc(n * sizeof(double));
+		double	   *scratch = malloc(gr_pass_scratch_nbytes(GR_PASS_JOINT, pass.shape));
+		double		want[6] = {0};	/* cross, score, curvature, twice the loss */
+		double		worst = 0;
+		double		other = 0;
+
+		for (int r = 0; r < NJOINT; r++)
+		{
+			double	   *row = rows + 4 * r;
+			double		eta;
+			double		mu;
+			double		factor;
+			GrGlmRow	of_theta;
+			GrGlmRow	plain;
+
+			row[0] = wide && r == 11 ? -800 : (double) (r * 7 % 41) / 20 - 1;
+			row[1] = (double) (r * 5 % 23) / 10 - 1;
+			row[2] = r == 17 ? 300 : r == 19 ? 7 : (double) (r * r % 5);
+			row[3] = 1 + (double) (r % 3) / 4;
+			eta = beta[0] + beta[1] * (row[0] - shift[0]) + beta[2] * (row[1] - shift[1]);
+			mu = exp(eta);
+			of_theta = gr_theta_row(pass.distribution, eta, row[2], row[3]);
+			plain = gr_glm_row(pass.distribution, eta, row[2], row[3]);
+			factor = plain.u * plain.v * mu / (mu + 0.7);
+			want[0] += factor;
+			want[1] += factor * (row[0] - shift[0]);
+			want[2] += factor * (row[1] - shift[1]);
+			want[3] += of_theta.u;
+			want[4] += of_theta.v;
+			want[5] += 2 * of_theta.half_deviance;
+		}
+		for (int lanes = 1; lanes <= 8; lanes *= 2)
+		{
+			gr_pass_clear(GR_PASS_JOINT, 2, sums);
+			gr_pass_add_lanes(&pass, sums, rows, NJOINT, scratch, lanes);
+			cross = sums + gr_pass_cross_at(2);
+			for (int k = 0; k < 5; k++)
+				worst = fmax(worst, fabs(cross[k] - want[k]) / NJOINT);
+			worst = fmax(worst, relative_error(sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO], want[5]));
+			gr_pass_merge(GR_PASS_JOINT, 2, sums, sums);
+			for (int k = 0; k < 5; k++)
+				other = fmax(other, fabs(cross[k] - 2 * want[k]) / NJOINT);
+		}
+		check(worst < 1e-13 && other < 2e-13, "joint sums%s: error %.2g", wide ? ", a predictor far out" : "", worst);
+		free(sums);
+		free(scratch);
+	}
+}
+
 typedef struct Fit
 {
 	GrGlmFit *fit;
@@ -221,5 +293,6 @@ main(void)
 	test_estimate(over, 0);
 	test_estimate(over, 30);
 	test_ends(over, under);
+	test_joint();
 	return unit_done();
 }

@@ -65,14 +65,16 @@ run_without_zero(const Data *data, const GrGlmOptions *options, const double *st
 	return run_fit(data, &with);
 }
 
-/* Fits a sample; true if it gives a start that spares the pass at 0. */
+/* Fits a sample; true if it gives a start that spares the pass at 0. Sets the options' start_theta. */
 static bool
-sample_shift(const Data *sample, const GrGlmOptions *options, double share, double *start, double *shift)
+sample_shift(const Data *sample, GrGlmOptions *options, double share, double *start, double *shift)
 {
 	GrGlmOptions few = gr_glm_sample(options, share);
 	Run			run = run_fit(sample, &few);
 	bool		given = run.ok && gr_glm_take_shift(run.fit, start, shift);
 
+	if (given)
+		options->start_theta = gr_glm_start_theta(run.fit);
 	run_free(&run);
 	return given;
 }
@@ -84,6 +86,10 @@ apart(const GrGlmFit *a, const GrGlmFit *b)
 	double		worst = fmax(relative_error(a->deviance, b->deviance),
 							 relative_error(a->null_deviance, b->null_deviance));
 
+	if (!isnan(a->theta_error))
+		worst = fmax(fmax(worst, relative_error(a->theta, b->theta)),
+					 fmax(relative_error(a->theta_error, b->theta_error),
+						  relative_error(a->log_likelihood, b->log_likelihood)));
 	if (a->rank != b->rank || a->nrows != b->nrows || a->df_residual != b->df_residual ||
 		a->nseparated != b->nseparated ||
 		a->converged != b->converged)
@@ -159,9 +165,12 @@ test_sample(void)
 	}
 }
 
-/* Replaces the classes by counts, or by times for the gamma family, with the mean exp(0.2 + x'b). */
+/*
+ * Replaces the classes by counts, or by times for the gamma family, with the mean exp(0.2 + x'b). spread: counts have a
+ * theta of 1
+ */
 static void
-respond(Data *data, GrFamily family)
+respond(Data *data, GrFamily family, bool spread)
 {
 	for (int64_t r = 0; r < data->nrows; r++)
 	{
@@ -171,6 +180,8 @@ respond(Data *data, GrFamily family)
 
 		for (int j = 0; j < data->p; j++)
 			eta += row[j] * (j % 2 == 0 ? 0.7 : -0.5);
+		if (spread)
+			eta += log(-log(0.5 + 0.5 * uniform()));
 		while (family != GR_GAMMA && (size -= log(0.5 + 0.5 * uniform()) / exp(eta)) < 1 && row[data->p] < 1000)
 			row[data->p] += 1;
 		if (family == GR_GAMMA)
@@ -191,7 +202,10 @@ test_families(void)
 	}			cases[] = {
 		{{GR_POISSON, GR_LOG, 0, 0}, true, 0, 3}, {{GR_POISSON, GR_LOG, 0, 0}, false, 0, 1},
 		{{GR_POISSON, GR_LOG, 0, 0}, true, 50, 3}, {{GR_GAMMA, GR_LOG, 0, 0}, true, 0, 5},
-		{{GR_GAMMA, GR_LOG, 0, 0}, false, 30, 3}, {{GR_NEGATIVE_BINOMIAL, GR_LOG, 4, 0}, true, 0, 3}
+		{{GR_GAMMA, GR_LOG, 0, 0}, false, 30, 3}, {{GR_NEGATIVE_BINOMIAL, GR_LOG, 4, 0}, true, 0, 3},
+		/* theta is estimated */
+		{{GR_NEGATIVE_BINOMIAL, GR_LOG, 0, 0}, true, 0, 8}, {{GR_NEGATIVE_BINOMIAL, GR_LOG, 0, 0}, false, 0, 8},
+		{{GR_NEGATIVE_BINOMIAL, GR_LOG, 0, 0}, true, 20, 8}
 	};
 
 	for (size_t c = 0; c < LENGTH(cases); c++)
@@ -206,13 +220,14 @@ test_families(void)
 		double		start[4] = {NAN};
 		double		shift[3];
 		double		worst;
+		bool		estimate = gr_family(rules.family)->has_theta && rules.theta == 0;
 		bool		given;
 		Run			from_zero;
 		Run			run;
 
 		for (int64_t k = 0; k < data.nrows * 4; k++)
 			data.rows[k] = k % 4 == 3 ? 0 : uniform();
-		respond(&data, rules.family);
+		respond(&data, rules.family, estimate);
 		sample = first_rows(&data, 5000);
 		gr_totals_add(&totals, data.rows, data.nrows, options.shape, rules);
 		gr_totals_add(&few, sample.rows, sample.nrows, options.shape, rules);
@@ -221,9 +236,11 @@ test_families(void)
 		options.l2 = cases[c].l2;
 		options.totals = &few;
 		options.can_be_coarse = true;
+		options.estimate_theta = estimate;
 		of_sample = options;
 		given = sample_shift(&sample, &of_sample, 0.125, start, shift);
 		options.totals = &totals;
+		options.start_theta = of_sample.start_theta;
 		from_zero = run_fit(&data, &options);
 		run = run_without_zero(&data, &options, start, shift);
 		worst = apart(run.fit, from_zero.fit);

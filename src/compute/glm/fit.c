@@ -14,6 +14,8 @@ gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind)
 	fit->pass.distribution = state->options.distribution;
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
 	fit->pass.shift = state->shift;
+	if (kind == GR_PASS_FAST && state->negbin.joint)
+		fit->pass.kind = kind = GR_PASS_JOINT;
 	fit->pass.measure = kind == GR_PASS_EXACT && state->coarse && state->nfaces == 0 ? GR_MEASURE_COARSE_STEP :
 		GR_MEASURE_STEP;
 	fit->pass.coarse = false;

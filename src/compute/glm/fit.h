@@ -84,6 +84,8 @@ typedef struct GrThetaState
 	int			trial;			/* number of the theta that negbin.c tries, from 1; 0: none */
 	bool		tried;			/* the trials led to a maximum at a finite theta */
 	double		limit;			/* penalised deviance at an infinite theta, where trials began */
+	bool		joint;			/* FAST passes are JOINT: beta and theta move at once */
+	bool		known;			/* the fit's log-likelihood and standard error of theta are known */
 } GrThetaState;
 
 struct GrGlmState

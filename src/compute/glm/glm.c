@@ -13,6 +13,7 @@
 #include "compute/glm/glm_row.h"
 #include "compute/glm/glm_sums.h"
 #include "compute/glm/step_cpu.h"
+#include "compute/glm/theta_table.h"
 #include "compute/linalg/gram.h"
 
 /*
@@ -30,7 +31,7 @@ gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
 {
 	GrDD		deviance = {other[GR_SUM_DEVIANCE_HI], other[GR_SUM_DEVIANCE_LO]};
 	size_t		nsums = gr_pass_nsums(kind, nfeatures);
-	size_t		ndd = kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT ? (size_t) gr_nterms(nfeatures)
+	size_t		ndd = gr_pass_is_fast(kind) || kind == GR_PASS_GRADIENT ? (size_t) gr_nterms(nfeatures)
 		: (size_t) gr_triangle((int64_t) gr_norder(nfeatures) + 1);
 
 	sums[GR_SUM_NROWS] += other[GR_SUM_NROWS];
@@ -63,7 +64,7 @@ step_ncolumns(GrRowShape shape)
 static int
 step_capacity(GrPassKind kind, GrRowShape shape)
 {
-	int			least = kind == GR_PASS_FAST ? FAST_NROWS_MIN : GRADIENT_NROWS_MIN;
+	int			least = gr_pass_is_fast(kind) ? FAST_NROWS_MIN : GRADIENT_NROWS_MIN;
 	int			n = (int) (STEP_NBYTES / (step_ncolumns(gr_plain_shape(shape.nfeatures)) * sizeof(double)));
 
 	/* a multiple of two vectors, so that columns at step_pitch() do not share a few sets of the cache */
@@ -119,7 +120,7 @@ gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
 	StepWork	work;
 	GrArena		arena = {.base = NULL};
 
-	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
+	if (gr_pass_is_fast(kind) || kind == GR_PASS_GRADIENT)
 		carve_step(&work, kind, shape, &arena);
 	else
 		gr_exact_count(shape, &arena);
@@ -166,7 +167,7 @@ weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 
-	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	*totals = (GrChunkTotals) {.min_margin = INFINITY};
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		double		eta = chunk->weight[r];
@@ -175,7 +176,7 @@ weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 		double		margin = gr_margin_of(pass->distribution, eta, y);
 		GrGlmRow	row = gr_glm_row(pass->distribution, eta, y, prior);
 
-		if (pass->measure == GR_MEASURE_OBSERVED)
+		if (pass->measure == GR_MEASURE_OBSERVED || pass->kind == GR_PASS_JOINT)
 			row = gr_observed_row(pass->distribution, row, eta, y);
 		chunk->weight[r] = row.u * row.u;
 		chunk->residual[r] = row.u * row.v;
@@ -194,7 +195,7 @@ weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *to
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 
-	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	*totals = (GrChunkTotals) {.min_margin = INFINITY};
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		GrGlmRow	row = gr_first_row(pass->distribution, chunk->offset == NULL ? 0.0 : chunk->offset[r], response[r],
@@ -218,6 +219,67 @@ weigh_means(const GrPass *pass, const GrStepVersion *version, const GrChunk *chu
 		return false;
 	version->mean_rows(&rule, chunk, totals);
 	return true;
+}
+
+/*
+ * Weighs a chunk of a JOINT pass, one row after another. Sets the first column of weighted to the derivatives of the
+ * residuals by log(theta), and score and curvature of totals without the counts' own parts.
+ */
+static void
+weigh_chunk_jointly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+	const GrThetaCount none = {{0.0, 0.0}, 0.0};
+
+	memcpy(chunk->weighted, chunk->weight, (size_t) chunk->nrows * sizeof(double));
+	weigh_chunk(pass, chunk, totals);
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		double		eta = chunk->weighted[r];
+		double		mu = exp(eta);
+		GrGlmRow	row = gr_theta_row_of(pass->distribution, eta, response[r],
+										  chunk->prior == NULL ? 1.0 : chunk->prior[r], none);
+
+		chunk->weighted[r] = chunk->residual[r] * (mu / (mu + pass->distribution.theta));
+		totals->score += row.u;
+		totals->curvature += row.v;
+	}
+	for (int r = chunk->nrows; r % GR_MAX_LANES != 0; r++)
+		chunk->weighted[r] = 0.0;
+}
+
+/* Weighs a chunk of a JOINT pass and adds its derivatives by theta to sums. */
+static void
+weigh_jointly(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk,
+			  GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+	double		theta = pass->distribution.theta;
+	GrMeanRule	rule = gr_mean_rule(pass->distribution, true);
+	GrThetaTable *table = gr_theta_table(theta);
+	double	   *cross = sums + gr_pass_cross_at(pass->shape.nfeatures);
+	double		value = 0.0;
+	double		slope = 0.0;
+	double		saturated = 0.0;
+
+	rule.joint = true;
+	if (gr_has_mean_rows(pass->distribution) && version->in_range(chunk->weight, response, 1.0, chunk->nrows))
+		version->mean_rows(&rule, chunk, totals);
+	else
+		weigh_chunk_jointly(pass, chunk, totals);
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		double		prior = chunk->prior == NULL ? 1.0 : chunk->prior[r];
+		GrThetaCount count = gr_theta_table_count(table, response[r]);
+
+		value += prior * count.part.value;
+		slope += prior * count.part.slope;
+		saturated += prior * count.saturated;
+	}
+	totals->loss -= saturated;
+	version->cross(chunk, cross);
+	cross[chunk->nterms] += totals->score + theta * value;
+	cross[chunk->nterms + 1] += totals->curvature + theta * theta * slope;
 }
 
 /* Adds the chunk's products w z z' to packed, a triangle of terms, in panels. Returns false if canceled. */
@@ -256,6 +318,8 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 		version->poisson(chunk, &totals);
 		totals.loss += losses;
 	}
+	else if (pass->kind == GR_PASS_JOINT)
+		weigh_jointly(pass, version, sums, chunk, &totals);
 	else if (!gr_is_logistic(pass->distribution))
 	{
 		if (!weigh_means(pass, version, chunk, &totals))
@@ -269,7 +333,7 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO],
 		   gr_two_sum(2.0 * totals.loss, 2.0 * log1p(totals.growth)));
 	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], totals.min_margin);
-	if (pass->kind == GR_PASS_FAST)
+	if (gr_pass_is_fast(pass->kind))
 	{
 		version->gradient(chunk, opaque_one);
 		if (!add_hessian(version, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms, chunk, poll))
@@ -449,7 +513,7 @@ add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	GrArena		arena = gr_arena_on_lines(scratch);
 	StepWork	work;
 
-	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
+	if (gr_pass_is_fast(pass->kind) || pass->kind == GR_PASS_GRADIENT)
 	{
 		carve_step(&work, pass->kind, pass->shape, &arena);
 		return add_step(pass, sums, rows, nrows, &work, max_lanes, &poll);

@@ -56,8 +56,21 @@ typedef enum GrPassKind
 	 * margin of a row is (2 y - 1) e. Sums the Gram matrix of (1, 1, z, e) over the rows on the face and those on its
 	 * wrong side.
 	 */
-	GR_PASS_FACE
+	GR_PASS_FACE,
+	/*
+	 * FAST with observed weights for negative binomial rows with the log link, and the derivatives of the
+	 * log-likelihood by log(theta), for Newton's steps of beta and theta at once. The deviance is -2 times the
+	 * log-likelihood. Only the CPU makes such passes. The number is that of its request, which follows the others.
+	 */
+	GR_PASS_JOINT = 9
 } GrPassKind;
+
+/* True for FAST passes, JOINT or not. */
+static inline bool
+gr_pass_is_fast(GrPassKind kind)
+{
+	return kind == GR_PASS_FAST || kind == GR_PASS_JOINT;
+}
 
 /*
  * A pass over the rows. With nfaces > 0 only rows on the faces take part: on all nfaces for EXACT, on the first nfaces
@@ -138,6 +151,8 @@ enum
  *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
  *	              1 .. t of the terms, t + 1 of v (or e)
  *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed
+ *	 JOINT:       those of FAST, then cross[t], score and curvature: the derivatives of the log-likelihood by beta and
+ *	              log(theta), and theta and theta^2 times the first and second one by theta
  *	 GRADIENT:    gradient_hi[t], gradient_lo[t], first[t] = sum w z_j, diagonal[t] = sum w z_j^2
  */
 static inline size_t
@@ -149,11 +164,20 @@ gr_pass_nsums(GrPassKind kind, int nfeatures)
 	{
 		case GR_PASS_FAST:
 			return GR_SUM_HEAD + 2 * t + (size_t) gr_triangle((int64_t) t);
+		case GR_PASS_JOINT:
+			return gr_pass_nsums(GR_PASS_FAST, nfeatures) + t + 2;
 		case GR_PASS_GRADIENT:
 			return GR_SUM_HEAD + 4 * t;
 		default:
 			return GR_SUM_HEAD + 2 * (size_t) gr_triangle((int64_t) t + 2);
 	}
+}
+
+/* Returns the index of a JOINT pass's cross; score and curvature follow. */
+static inline size_t
+gr_pass_cross_at(int nfeatures)
+{
+	return gr_pass_nsums(GR_PASS_FAST, nfeatures);
 }
 
 static inline void

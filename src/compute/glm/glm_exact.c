@@ -11,23 +11,13 @@
 #include "compute/glm/edge_row.h"
 #include "compute/glm/glm_row.h"
 #include "compute/glm/glm_sums.h"
-#include "compute/glm/negbin_row.h"
 #include "compute/glm/step_cpu.h"
+#include "compute/glm/theta_table.h"
 #include "compute/linalg/gram.h"
 
 /* rows of a chunk, as in gr_gram_add() */
 #define NROWS 64
 #define PITCH (NROWS + GR_MAX_LANES)
-
-/* Counts below this are looked up once they have occurred. */
-#define NCOUNTS 128
-
-/* Table of gr_theta_count() of the pass's theta, filled as counts occur. */
-typedef struct ThetaTable
-{
-	bool		known[NCOUNTS];
-	GrThetaCount count[NCOUNTS];
-} ThetaTable;
 
 static const double log_2 = 0x1.62e42fefa39efp-1;
 
@@ -45,7 +35,7 @@ typedef struct ExactWork
 	double	   *roots;			/* gr_add_roots(): roots of the chunk's weights, of all rows; NULL: products add up */
 	double	   *weighted_gram;	/* for rows with weights but without offsets: hi and lo of a triangle, and a shift */
 
-	ThetaTable	theta;			/* of a pass of GR_MEASURE_THETA */
+	GrThetaTable *theta;		/* of a pass of GR_MEASURE_THETA; else NULL */
 
 	/* the rows of the chunk that take part; entries per row, or per row that takes part */
 	int			nkept;
@@ -188,22 +178,6 @@ typedef enum RowKind
 	OTHER_ROW
 } RowKind;
 
-/* Returns gr_theta_row(), from the table if it has the count. */
-static GrGlmRow
-theta_row(ThetaTable *table, GrDistribution distribution, double eta, double y, double weight)
-{
-	int			k = y >= 0.0 && y < NCOUNTS ? (int) y : 0;
-
-	if (y != (double) k)
-		return gr_theta_row(distribution, eta, y, weight);
-	if (!table->known[k])
-	{
-		table->count[k] = gr_theta_count(y, distribution.theta);
-		table->known[k] = true;
-	}
-	return gr_theta_row_of(distribution, eta, y, weight, table->count[k]);
-}
-
 /* Computes u, v and the head's sums of the kept rows. kind: a constant, so that the compiler makes a loop per kind. */
 static inline void
 weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
@@ -220,7 +194,8 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 		double		y = gr_row_response(at, shape);
 		double		margin = kind >= THETA_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
 		GrGlmRow	row = kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
-			kind == THETA_ROW ? theta_row(&work->theta, distribution, eta, y, gr_row_weight(at, shape)) :
+			kind == THETA_ROW ? gr_theta_row_of(distribution, eta, y, gr_row_weight(at, shape),
+												gr_theta_table_count(work->theta, y)) :
 			kind == EDGE_ROW ? gr_edge_row(work->pass->measure, distribution, eta, y, gr_row_weight(at, shape),
 										   work->pass->edge) :
 			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
@@ -593,7 +568,7 @@ begin_exact(ExactWork *work)
 	for (int j = 0; j < gr_nterms(pass->shape.nfeatures) && work->at_zero; j++)
 		work->at_zero = pass->beta[j] == 0.0;
 	memset(work->zeros, 0, (size_t) gr_row_ncols(pass->shape) * sizeof(double));
-	memset(work->theta.known, 0, sizeof(work->theta.known));
+	work->theta = pass->measure == GR_MEASURE_THETA ? gr_theta_table(pass->distribution.theta) : NULL;
 }
 
 /* Adds rows chunk by chunk. Returns false if canceled. */

@@ -76,6 +76,7 @@ typedef struct GrGlmOptions
 	 */
 	const GrTermMoves *moves;
 	const double *start;		/* Newton: first beta to try, see gr_glm_take_start(); NULL: beta = 0 */
+	double		start_theta;	/* with start and estimate_theta: first theta to try, see gr_glm_start_theta() */
 	const double *start_shift;	/* with start, replaces the pass at 0; see gr_glm_take_shift(); NULL: none */
 	bool		want_factor;	/* with vcov iid: return the triangle that a bootstrap needs; see boot_fit.h */
 	bool		is_sample;		/* the fit gives a start for another fit: its last pass need not be EXACT */
@@ -245,6 +246,13 @@ extern bool gr_glm_take_start(const GrGlmFit *sample, double *start);
  * if the sample does not suffice.
  */
 extern bool gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift);
+
+/* Returns the theta of a sample for which gr_glm_take_shift() is true. */
+static inline double
+gr_glm_start_theta(const GrGlmFit *sample)
+{
+	return sample->theta;
+}
 
 /*
  * A single Newton step, from the sums of an EXACT pass at beta without faces or shift, which may be linear. Members up

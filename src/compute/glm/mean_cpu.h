@@ -23,6 +23,7 @@ typedef struct GrMeanRule
 	double		theta;
 	double		unit;			/* power of two that multiplies responses */
 	bool		observed;		/* weights of Newton's method, see gr_observed_row() */
+	bool		joint;			/* negative binomial: sums for theta, too, see GR_PASS_JOINT */
 } GrMeanRule;
 
 /* Columns of rows; whole vectors are read and written. */
@@ -50,7 +51,10 @@ gr_has_mean_rows(GrDistribution distribution)
 static inline GrMeanRule
 gr_mean_rule(GrDistribution distribution, bool observed)
 {
-	return (GrMeanRule) {distribution.family, distribution.theta, gr_power_of_two(distribution.exponent), observed};
+	return (GrMeanRule) {
+		.family = distribution.family,.theta = distribution.theta,.unit = gr_power_of_two(distribution.exponent),
+		.observed = observed
+	};
 }
 
 #endif							/* GPUREG_MEAN_CPU_H */
@@ -148,9 +152,12 @@ NAME(deviance_part_by) (V x, V m, V d, bool fused)
 	return V_IF_NEGATIVE(V_SUB(V_ABS(q), V_SET1(0.1)), near, far);
 }
 
-/* Returns half the deviance of a negative binomial row; see gr_waiting_deviance(). d: y - mu. */
+/*
+ * Returns half the deviance of a negative binomial row; see gr_waiting_deviance(). d: y - mu; of_m: set to
+ * gr_deviance_part(m, x, -d) over m for x = y + theta and m = mu + theta
+ */
 static inline __attribute__((always_inline)) TARGET V
-NAME(waiting_deviance_by) (V y, V mu, V theta, V d, bool fused)
+NAME(waiting_deviance_by) (V y, V mu, V theta, V d, V *of_m, bool fused)
 {
 	const V		one = V_SET1(1.0);
 	V			x = V_ADD(y, theta);
@@ -167,20 +174,31 @@ NAME(waiting_deviance_by) (V y, V mu, V theta, V d, bool fused)
 	/* deviance parts of x and x (1 + a), over x, and of m and x, over m */
 	V			qa = V_DIV(V_SUB(V_ZERO(), a), V_ADD(V_SET1(2.0), a));
 	V			of_x = EXP_MLA(V_SUB(V_ZERO(), a), qa, NAME(series_by) (qa, fused));
-	V			of_m = V_IF_NEGATIVE(V_SUB(V_ABS(q), V_SET1(0.1)),
-									 V_SUB(V_MUL(b, q), NAME(series_by) (q, fused)), V_SUB(b, log_x_m));
-	V			near = V_ADD(V_SUB(V_MUL(V_MUL(theta, a), b), V_MUL(y, of_x)), V_MUL(theta, of_m));
-	V			far = V_SUB(V_MUL(y, NAME(log_by) (V_DIV(y, mu), fused)), V_MUL(x, log_x_m));
+	V			near;
+	V			far;
 
+	*of_m = V_IF_NEGATIVE(V_SUB(V_ABS(q), V_SET1(0.1)), V_SUB(V_MUL(b, q), NAME(series_by) (q, fused)),
+						  V_SUB(b, log_x_m));
+	near = V_ADD(V_SUB(V_MUL(V_MUL(theta, a), b), V_MUL(y, of_x)), V_MUL(theta, *of_m));
+	far = V_SUB(V_MUL(y, NAME(log_by) (V_DIV(y, mu), fused)), V_MUL(x, log_x_m));
 	return V_IF_NEGATIVE(V_SUB(V_ABS(a), V_SET1(0.2)), near, far);
 }
 
+/* What a negative binomial row adds for theta, without what depends on its count alone. */
+typedef struct NAME(ThetaPart)
+{
+	V			score;
+	V			curvature;
+	V			cross;			/* derivative of the residual by log(theta) */
+} NAME(ThetaPart);
+
 /*
  * Computes a row of prior weight 1: its weight w, its residual r = u v, and its half deviance. rule->family and fused
- * are constants where this function is inlined.
+ * are constants where this function is inlined. part: NULL unless wanted
  */
 static inline __attribute__((always_inline)) TARGET void
-NAME(mean_row) (const GrMeanRule *rule, GrFamily family, V eta, V y, V *w, V *r, V *half, bool fused)
+NAME(mean_row) (const GrMeanRule *rule, GrFamily family, V eta, V y, V *w, V *r, V *half, NAME(ThetaPart) *part,
+				bool fused)
 {
 	V			theta = V_SET1(rule->theta);
 	V			mu = NAME(exp_minus_by) (V_SUB(V_ZERO(), eta), fused);
@@ -200,13 +218,24 @@ NAME(mean_row) (const GrMeanRule *rule, GrFamily family, V eta, V y, V *w, V *r,
 	}
 	else
 	{
-		V			inflation = V_ADD(V_SET1(1.0), V_DIV(mu, theta));
+		V			ratio = V_DIV(mu, theta);
+		V			inflation = V_ADD(V_SET1(1.0), ratio);
+		V			of_m;
 
 		*w = V_DIV(mu, inflation);
 		if (rule->observed)
 			*w = V_MUL(*w, V_DIV(V_ADD(y, theta), V_ADD(mu, theta)));
 		*r = V_DIV(d, inflation);
-		*half = NAME(waiting_deviance_by) (y, mu, theta, d, fused);
+		*half = NAME(waiting_deviance_by) (y, mu, theta, d, &of_m, fused);
+		if (part != NULL)
+		{
+			V			share = V_DIV(theta, V_ADD(mu, theta));
+			V			scaled = V_MUL(share, d);
+
+			part->score = V_MUL(theta, V_SUB(V_ZERO(), of_m));
+			part->curvature = V_DIV(V_MUL(scaled, scaled), V_ADD(y, theta));
+			part->cross = V_MUL(*r, V_MUL(share, ratio));
+		}
 	}
 }
 
@@ -222,7 +251,7 @@ NAME(mean_rows_exact_of) (const GrMeanRule *rule, GrFamily family, const GrMeanR
 		V			half;
 		V			root;
 
-		NAME(mean_row) (rule, family, V_LOAD(rows->eta + k), y, &w, &r, &half, true);
+		NAME(mean_row) (rule, family, V_LOAD(rows->eta + k), y, &w, &r, &half, NULL, true);
 		root = V_SQRT(w);
 		r = V_DIV(r, root);
 		if (rows->prior != NULL)
@@ -251,16 +280,20 @@ NAME(mean_rows_exact) (const GrMeanRule *rule, const GrMeanRows *rows)
 		NAME(mean_rows_exact_of) (rule, GR_NEGATIVE_BINOMIAL, rows);
 }
 
-/* Replaces eta by w and r, and sets totals, as poisson() does for its family. */
+/*
+ * Replaces eta by w and r, and sets totals, as logistic() does. joint: a constant; the first column of chunk->weighted
+ * then becomes the derivatives of the residuals by log(theta)
+ */
 static inline __attribute__((always_inline)) TARGET void
-NAME(mean_rows_of) (const GrMeanRule *rule, GrFamily family, const GrChunk *chunk, GrChunkTotals *totals)
+NAME(mean_rows_of) (const GrMeanRule *rule, GrFamily family, bool joint, const GrChunk *chunk, GrChunkTotals *totals)
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 	const V		one = V_SET1(1.0);
 	V			loss = V_ZERO();
 	V			least = V_SET1(INFINITY);
 	V			nones = V_ZERO();
-	double		lanes[2][V_LANES];
+	V			score = V_ZERO();
+	V			curvature = V_ZERO();
 
 	for (int r = 0; r < chunk->nrows; r += V_LANES)
 	{
@@ -271,6 +304,7 @@ NAME(mean_rows_of) (const GrMeanRule *rule, GrFamily family, const GrChunk *chun
 		V			w;
 		V			residual;
 		V			half;
+		NAME(ThetaPart) part;
 
 		if (chunk->nrows - r < V_LANES)
 		{
@@ -278,7 +312,8 @@ NAME(mean_rows_of) (const GrMeanRule *rule, GrFamily family, const GrChunk *chun
 			prior = V_FILL_N(prior, chunk->nrows - r, V_ZERO());
 		}
 		margin = V_SUB(V_ZERO(), V_IF_NEGATIVE(V_SUB(V_ZERO(), own), V_ABS(eta), eta));
-		NAME(mean_row) (rule, family, eta, V_MUL(own, V_SET1(rule->unit)), &w, &residual, &half, false);
+		NAME(mean_row) (rule, family, eta, V_MUL(own, V_SET1(rule->unit)), &w, &residual, &half,
+						joint ? &part : NULL, false);
 		if (chunk->nrows - r < V_LANES)
 		{
 			half = V_FILL_N(half, chunk->nrows - r, V_ZERO());
@@ -286,29 +321,32 @@ NAME(mean_rows_of) (const GrMeanRule *rule, GrFamily family, const GrChunk *chun
 		}
 		V_STORE(chunk->weight + r, V_MUL(prior, w));
 		V_STORE(chunk->residual + r, V_MUL(prior, residual));
+		if (joint)
+		{
+			V_STORE(chunk->weighted + r, V_MUL(prior, part.cross));
+			score = V_MLA(prior, part.score, score);
+			curvature = V_MLA(prior, part.curvature, curvature);
+		}
 		loss = V_ADD(loss, V_MUL(prior, half));
 		least = V_MIN(least, margin);
 		nones = V_ADD(nones, own);
 	}
-	V_STORE(lanes[0], least);
-	V_STORE(lanes[1], nones);
-	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
-	for (int l = 0; l < V_LANES; l++)
-	{
-		totals->min_margin = lanes[0][l] < totals->min_margin ? lanes[0][l] : totals->min_margin;
-		totals->nones += lanes[1][l];
-	}
+	*totals = NAME(chunk_totals) (loss, least, nones);
+	totals->score = V_SUM(score);
+	totals->curvature = V_SUM(curvature);
 }
 
 static TARGET void
 NAME(mean_rows) (const GrMeanRule *rule, const GrChunk *chunk, GrChunkTotals *totals)
 {
 	if (rule->family == GR_POISSON)
-		NAME(mean_rows_of) (rule, GR_POISSON, chunk, totals);
+		NAME(mean_rows_of) (rule, GR_POISSON, false, chunk, totals);
 	else if (rule->family == GR_GAMMA)
-		NAME(mean_rows_of) (rule, GR_GAMMA, chunk, totals);
+		NAME(mean_rows_of) (rule, GR_GAMMA, false, chunk, totals);
+	else if (rule->joint)
+		NAME(mean_rows_of) (rule, GR_NEGATIVE_BINOMIAL, true, chunk, totals);
 	else
-		NAME(mean_rows_of) (rule, GR_NEGATIVE_BINOMIAL, chunk, totals);
+		NAME(mean_rows_of) (rule, GR_NEGATIVE_BINOMIAL, false, chunk, totals);
 }
 
 #endif							/* V_LANES */

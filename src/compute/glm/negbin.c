@@ -9,6 +9,7 @@
 
 #include "compute/glm/mixing.h"
 #include "compute/glm/negbin_row.h"
+#include "compute/glm/newton_step.h"
 #include "compute/glm/phases.h"
 
 /* A move of theta this short, in standard errors, is the last one. */
@@ -26,8 +27,18 @@
 /* The first move of theta waits until beta's step is shorter than this. */
 #define FIRST_LENGTH 1e-5
 
+/* A sample's first move waits for a step this short, and for an exact pass after a step of this squared length. */
+#define FIRST_OF_SAMPLE 0.02
+#define NEAR_DECREMENT 1.0
+
 /* A longer move stays between thetas at which the likelihood rises towards each other. */
 #define LOCAL_LENGTH 0.1
+
+/* The pass after joint steps is the last one for theta if it moves theta less than this, in standard errors. */
+#define JOINT_LENGTH 1e-6
+
+/* A last move of log(theta) this short changes no digit of theta's standard error. */
+#define KNOWN_MOVE 1e-12
 
 /* Limit of a secant's move, in Newton's moves. */
 #define SECANT_MAX 20.0
@@ -62,12 +73,13 @@ gr_negbin_begin(GrGlmFit *fit)
 		state->options.distribution.theta = GR_THETA_POISSON;
 	fit->theta = state->options.distribution.theta;
 	fit->theta_error = fit->log_likelihood = NAN;
-	state->negbin.length = FIRST_LENGTH / BETA_SHARE;
+	state->negbin.length = (state->options.is_sample ? FIRST_OF_SAMPLE : FIRST_LENGTH) / BETA_SHARE;
 	state->negbin.log_theta = state->negbin.score = NAN;
 	state->negbin.low = -INFINITY;
 	state->negbin.high = INFINITY;
-	state->negbin.trial = 0;
-	state->negbin.tried = state->observed = false;
+	state->negbin.trial = state->negbin.nmoves = 0;
+	state->negbin.settled = state->negbin.failed = false;
+	state->negbin.tried = state->observed = state->negbin.joint = state->negbin.known = false;
 	state->negbin.follow = state->negbin.moved = 0;
 }
 
@@ -84,6 +96,13 @@ beta_is_near(GrGlmState *state, bool converged)
 }
 
 bool
+gr_negbin_is_near(const GrGlmState *state)
+{
+	return gr_negbin_is_open(state) &&
+		(state->options.distribution.theta != GR_THETA_POISSON || state->decrement < NEAR_DECREMENT);
+}
+
+bool
 gr_negbin_is_next(GrGlmFit *fit, bool converged)
 {
 	GrGlmState *state = fit->state;
@@ -94,7 +113,7 @@ gr_negbin_is_next(GrGlmFit *fit, bool converged)
 	if (state->observed && negbin->moved != 0)
 		negbin->follow = state->decrement / (negbin->moved * negbin->moved);
 	negbin->moved = 0;
-	return state->options.estimate_theta && !negbin->settled &&
+	return state->options.estimate_theta && !negbin->settled && !negbin->joint &&
 		(state->options.distribution.theta != GR_THETA_POISSON || state->kind == GR_PASS_EXACT) &&
 		beta_is_near(state, converged);
 }
@@ -119,7 +138,8 @@ gr_theta_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 		state->theta[j] += state->delta[j];
 		state->delta[j] = 0;
 	}
-	state->negbin.pearson = gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)];
+	if (fit->pass.kind == GR_PASS_EXACT)
+		state->negbin.pearson = gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)];
 	return ask(fit, GR_PHASE_THETA);
 }
 
@@ -316,6 +336,123 @@ trial_leads(GrGlmFit *fit, double score)
 	return true;
 }
 
+/*
+ * Joint steps
+ */
+
+void
+gr_negbin_join(GrGlmFit *fit)
+{
+	GrGlmState *state = fit->state;
+
+	if (!state->options.estimate_theta)
+		return;
+	state->options.distribution.theta = state->options.start_theta;
+	state->negbin.joint = true;
+}
+
+/* Adds move to log(theta), and what beta follows to its coefficients or their step. */
+static void
+move_jointly(GrGlmState *state, double *beta, double move)
+{
+	const double *follow = state->theta_limit;	/* gr_newton_follow() */
+
+	state->options.distribution.theta *= exp(move);
+	for (int j = 0; j < state->nfull; j++)
+		beta[j] += move * follow[j];
+}
+
+/*
+ * Notes the log-likelihood of a pass and theta's standard error if theta's move from there is short enough. curvature:
+ * theta^2 times the second derivative by theta
+ */
+static void
+note_likelihood(GrGlmFit *fit, double move, double curvature)
+{
+	fit->state->negbin.known = fabs(move) <= KNOWN_MOVE;
+	fit->theta_error = fit->state->options.distribution.theta / sqrt(-curvature);
+	fit->log_likelihood = -0.5 * (fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO]);
+}
+
+/* Ends joint steps: the passes that follow have expected weights, for beta's last step and the covariances. */
+static void
+settle_jointly(GrGlmState *state, bool failed)
+{
+	state->negbin.joint = state->observed = false;
+	state->negbin.settled = true;
+	state->negbin.failed = failed;
+	state->check = false;
+	state->deviance_old = INFINITY;
+}
+
+bool
+gr_negbin_ends_joint(GrGlmState *state)
+{
+	if (!state->negbin.known)
+		return false;
+	settle_jointly(state, false);
+	return true;
+}
+
+bool
+gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err)
+{
+	GrGlmState *state = fit->state;
+	GrThetaState *negbin = &state->negbin;
+	double	   *follow = state->theta_limit;
+	const double *cross = fit->sums + gr_pass_cross_at(state->options.shape.nfeatures);
+	double		score = cross[state->nfull];
+	double		slope = cross[state->nfull + 1] + score;	/* second derivative by log(theta) */
+	double		move;
+
+	if (!gr_newton_follow(fit, follow, host, err))
+		return false;
+	negbin->follow = 0;
+	for (int j = state->first; j < state->nfull; j++)
+	{
+		score += cross[j] * state->delta[j];
+		negbin->follow += cross[j] * follow[j];
+	}
+	slope += negbin->follow;
+	if (!(slope < 0) || !isfinite(score))
+		return false;
+	state->decrement += score * score / -slope;
+	move = newton_move(score, slope - score);
+	note_likelihood(fit, move, cross[state->nfull + 1]);
+	move_jointly(state, state->delta, move);
+	return true;
+}
+
+/*
+ * Takes the pass for theta after joint steps, at the beta of the last one. Ends with a pass of expected weights, which
+ * gives beta's last step and the covariances, or goes on with joint steps if theta's step is not one of the last digits.
+ */
+static bool
+take_last_of_joint(GrGlmFit *fit, double score, double curvature)
+{
+	GrGlmState *state = fit->state;
+	GrThetaState *negbin = &state->negbin;
+	double		slope = curvature + negbin->follow;
+	double		move = newton_move(score, slope);
+	bool		finite = isfinite(score) && isfinite(curvature);
+	bool		last = slope < 0 && fabs(score) <= JOINT_LENGTH * sqrt(-slope);
+
+	if (finite)
+	{
+		note_likelihood(fit, move, curvature);
+		move_jointly(state, state->theta, move);
+	}
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
+	state->step = state->stretch = 1;
+	state->check = false;
+	state->decrement = INFINITY;
+	if (!last && finite && ++negbin->nmoves < state->options.max_iter)
+		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_FAST);
+	settle_jointly(state, !last);
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+}
+
 bool
 gr_theta_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -326,6 +463,8 @@ gr_theta_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	double		curvature = sum_of(fit, state->nfull + 1);
 	bool		was_observed = state->observed;
 
+	if (negbin->joint)
+		return take_last_of_joint(fit, score, curvature);
 	if (!isfinite(score) || !isfinite(curvature))
 		negbin->settled = negbin->failed = true;
 	else if (*theta == GR_THETA_POISSON)
@@ -351,8 +490,15 @@ gr_theta_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 bool
 gr_likelihood_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	if (!fit->state->options.estimate_theta)
+	GrGlmState *state = fit->state;
+
+	if (!state->options.estimate_theta)
 		return gr_fit_enter(fit, GR_PHASE_NULL, host, err);
+	if (state->negbin.known)
+	{
+		fit->theta = state->options.distribution.theta;
+		return gr_fit_enter(fit, GR_PHASE_NULL, host, err);
+	}
 	return ask(fit, GR_PHASE_LIKELIHOOD);
 }
 

@@ -12,6 +12,10 @@
  * length of the first such step after a move of theta tells how far beta follows theta, and so the curvature of the
  * profile likelihood. The last pass has expected weights, for the covariances.
  *
+ * A fit that starts from a sample has a theta near its estimate. Its FAST passes are JOINT: they also sum the derivatives
+ * by theta, and Newton's steps move both at once. If the last step moved theta by more than its last digits, a pass of
+ * GR_MEASURE_THETA precedes the last one.
+ *
  * If the squared residuals of the Poisson regression do not exceed its counts, the likelihood rises towards an infinite
  * theta. Only without covariates is that always the greatest maximum (Levin and Reeds 1977). So some finite thetas are
  * tried, and the greater of two maxima is the fit.
@@ -23,5 +27,30 @@
 
 /* True if theta comes next, before beta goes on, after a solved step. converged: beta has no further step. */
 extern bool gr_negbin_is_next(GrGlmFit *fit, bool converged);
+
+/* True if theta is estimated, and may still move. */
+static inline bool
+gr_negbin_is_open(const GrGlmState *state)
+{
+	return state->options.estimate_theta && !state->negbin.settled;
+}
+
+/* True if the next pass is to be EXACT, in a sample's fit, so that theta may move after it. */
+extern bool gr_negbin_is_near(const GrGlmState *state);
+
+/* Sets the theta of a fit that begins with options.start. Its FAST passes are JOINT if it estimates theta. */
+extern void gr_negbin_join(GrGlmFit *fit);
+
+/*
+ * Ends joint steps before an EXACT pass. Returns false if a pass for theta has to come first, as the last step moved
+ * theta too far.
+ */
+extern bool gr_negbin_ends_joint(GrGlmState *state);
+
+/*
+ * Adds theta's part to the solved step of a JOINT pass: delta and decrement become those of Newton's method for beta and
+ * theta, and theta moves. Returns false without err if the step is none, as where the likelihood is not concave.
+ */
+extern bool gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err);
 
 #endif							/* GPUREG_NEGBIN_H */

@@ -170,7 +170,7 @@ next_kind(const GrGlmFit *fit)
 	const GrGlmState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
-	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
+	if (state->options.is_sample && state->nfaces == 0 && !state->stiff && !gr_negbin_is_near(state))
 		return GR_PASS_FAST;
 	if (gr_fit_is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff ||
 		(state->observed && !state->unproven) ||
@@ -222,6 +222,8 @@ gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	state->check = state->decrement > CHECKED_DECREMENT;
 	state->step = state->stretch = stretch(fit);
 	kind = next_kind(fit);
+	if (kind == GR_PASS_EXACT && state->negbin.joint && !gr_negbin_ends_joint(state))
+		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
 	/* with a start, FAST passes are observed; the last pass has expected weights, for the covariances */
 	state->observed &= !state->unproven || kind == GR_PASS_FAST;
 	return try_step(fit, kind);
@@ -403,7 +405,7 @@ static bool
 go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
-	bool		converged = state->options.is_sample &&
+	bool		converged = state->options.is_sample && !gr_negbin_is_open(state) &&
 		(sqrt(state->decrement) <= state->options.tol ||
 		 (state->options.is_fold && is_near_enough(fit)));
 	double		rounding = 0;
@@ -507,6 +509,8 @@ gr_iterate_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 		return end_unsolved(fit, host, err);
 	if (state->unproven && !gr_start_holds(fit))
 		return gr_start_drop(fit);
+	if (fit->pass.kind == GR_PASS_JOINT && !gr_negbin_solve(fit, host, err))
+		return err->status == GR_OK ? gr_start_drop(fit) : end_unsolved(fit, host, err);
 	/* the last pass has to be finer */
 	if (was_too_coarse(fit))
 		state->kind = GR_PASS_FAST;

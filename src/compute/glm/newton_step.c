@@ -103,20 +103,21 @@ note_lengths(GrGlmFit *fit, const double *hi, int first_row)
 	GrGlmState *state = fit->state;
 	const double *fast_hessian = fit->sums + GR_SUM_HEAD + 2 * state->nfull;
 
-	state->weight_sum = fit->pass.kind == GR_PASS_FAST ? *fast_hessian : gr_fit_hi(fit)[gr_at(1, 1)];
+	state->weight_sum = gr_pass_is_fast(fit->pass.kind) ? *fast_hessian : gr_fit_hi(fit)[gr_at(1, 1)];
 	state->reach = 0;
 	for (int k = 0; k < fit->nterms; k++)
 		state->reach += fabs(state->theta[k + state->first]) * sqrt(hi[gr_at(first_row + k, first_row + k)]);
 	state->reach += state->typical_eta * sqrt(state->weight_sum);
-	/* sums for edge.c are not residuals: steps are measured in the deviance's own unit */
-	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) ? 1 : dispersion_of(fit, state->reach);
+	/* sums for edge.c are not residuals, and a log-likelihood is no deviance: steps are measured in its own unit */
+	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) || fit->pass.kind == GR_PASS_JOINT ? 1 :
+		dispersion_of(fit, state->reach);
 }
 
 bool
 gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
-	bool		fast = fit->pass.kind == GR_PASS_FAST;
+	bool		fast = gr_pass_is_fast(fit->pass.kind);
 	int			first_row = fast ? 0 : 1 + state->first;
 	GrDDVector	own = {state->triangle, state->triangle + gr_triangle(fit->nterms + 1)};
 	GrDDVector	triangle = fast ? own : gr_fit_triangle(fit);
@@ -146,6 +147,32 @@ gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *ho
 	}
 	/* the length of the first least-squares step is unknown in standard errors, unless it is the last step */
 	state->decrement = isnan(state->dispersion) ? INFINITY : solved.decrement / state->dispersion;
+	return true;
+}
+
+bool
+gr_newton_follow(GrGlmFit *fit, double *follow, const GrHost *host, GrError *err)
+{
+	GrGlmState *state = fit->state;
+	GrDDVector	triangle = {state->triangle, state->triangle + gr_triangle(fit->nterms + 1)};
+	const double *cross = fit->sums + gr_pass_cross_at(state->options.shape.nfeatures) + state->first;
+	int64_t		last = gr_at(fit->nterms, 0);
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot,
+		.tolerance = GR_FROZEN_TOLERANCE,.solver = state->options.linear_solver,
+		.max_rank = gr_fit_max_rank(fit),.rows = state->first == 0 ? GR_ROWS_TERMS : GR_ROWS_FEATURES
+	};
+
+	if (!load_fast(fit, triangle, host))
+		return gr_fail(err, GR_CANCELED, 0, "newton");
+	gr_newton_add_penalty(triangle, -state->first, fit->nterms, state->options.l2, state->theta, state->nfull);
+	memcpy(triangle.hi + last, cross, (size_t) fit->nterms * sizeof(double));
+	memset(triangle.lo + last, 0, (size_t) fit->nterms * sizeof(double));
+	if (!gr_normal_solve(gr_dd_from(triangle, 0), state->workspace, &solved, host, err))
+		return false;
+	memset(follow, 0, (size_t) state->nfull * sizeof(double));
+	for (int k = 0; k < fit->nterms; k++)
+		follow[k + state->first] = state->frozen[k] ? 0 : state->solution[k];
 	return true;
 }
 

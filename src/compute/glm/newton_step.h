@@ -18,6 +18,12 @@
  */
 extern bool gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err);
 
+/*
+ * Solves for the derivative of beta's estimate by log(theta) from the sums of a JOINT pass, whose step
+ * gr_newton_solve() has solved without leaving out a term. follow: nfull. Fails as gr_newton_solve() does.
+ */
+extern bool gr_newton_follow(GrGlmFit *fit, double *follow, const GrHost *host, GrError *err);
+
 /* An estimate whose digits are counted, and the Hessian there. Arrays have nterms entries. */
 typedef struct GrEstimate
 {

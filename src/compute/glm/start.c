@@ -11,7 +11,8 @@
  * not have made, it begins anew at 0.
  *
  * Other families than the binomial start only so, without a pass at 0. Their steps from the start are Newton's: the
- * gamma family's FAST passes have observed weights.
+ * gamma family's FAST passes have observed weights. A negative binomial fit that estimates theta also takes the sample's
+ * theta, and moves it with the coefficients (negbin.h).
  *
  * A start hides no separation. A direction that separates the whole has no row of the sample on its wrong side. So it
  * separates the sample too, or is 0 on all of it, and the sample has more aliased terms than the whole. Neither gives a
@@ -21,6 +22,8 @@
 #include <string.h>
 
 #include "compute/glm/glm_row.h"
+#include "compute/glm/negbin.h"
+#include "compute/glm/negbin_row.h"
 #include "compute/glm/null.h"
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
@@ -54,7 +57,7 @@ has_start_family(const GrGlmOptions *options)
 	GrFamily	family = options->distribution.family;
 
 	return gr_is_logistic(options->distribution) ||
-		(options->distribution.link == GR_LOG && !options->estimate_theta && options->totals != NULL &&
+		(options->distribution.link == GR_LOG && options->totals != NULL &&
 		 (family == GR_POISSON || (options->can_be_coarse && gr_has_observed(options->distribution))));
 }
 
@@ -83,6 +86,7 @@ gr_glm_sample(const GrGlmOptions *options, double share)
 	sample.max_iter = SAMPLE_MAX_ITER;
 	sample.tol = SAMPLE_TOL;
 	sample.start = NULL;
+	sample.start_theta = 0;
 	sample.start_shift = NULL;
 	sample.is_sample = true;
 	sample.linear_solver = NULL;
@@ -98,13 +102,21 @@ gr_glm_is_separated(const GrGlmFit *fit)
 	return fit->state->nfaces > 0;
 }
 
+/* True unless theta was to be estimated and has no estimate, or not the only maximum of the likelihood. */
+static bool
+has_theta(const GrGlmFit *sample)
+{
+	return !sample->state->options.estimate_theta ||
+		(sample->theta < GR_THETA_POISSON && sample->state->negbin.trial == 0);
+}
+
 /* Writes the sample's estimate to start. Returns false if there is none. */
 static bool
 take_estimate(const GrGlmFit *sample, double *start)
 {
 	const GrGlmState *state = sample->state;
 
-	if (state->phase != GR_PHASE_DONE || !sample->converged || sample->nseparated > 0)
+	if (state->phase != GR_PHASE_DONE || !sample->converged || sample->nseparated > 0 || !has_theta(sample))
 		return false;
 	start[0] = 0;
 	memcpy(start + state->first, sample->coef, (size_t) sample->nterms * sizeof(double));
@@ -201,6 +213,7 @@ gr_start_begin(GrGlmFit *fit)
 		return false;
 	state->unproven = true;
 	state->observed = gr_has_observed(options->distribution);
+	gr_negbin_join(fit);
 	fit->rank = fit->nterms;
 	memcpy(state->shift, options->start_shift, (size_t) options->shape.nfeatures * sizeof(double));
 	return ask(fit);
@@ -232,6 +245,7 @@ gr_start_drop(GrGlmFit *fit)
 	size_t		full_nbytes = (size_t) state->nfull * sizeof(double);
 
 	state->unproven = state->observed = false;
+	gr_negbin_begin(fit);
 	state->options.start = state->options.start_shift = NULL;
 	memset(state->theta, 0, full_nbytes);
 	memset(state->theta_old, 0, full_nbytes);

@@ -42,6 +42,8 @@ typedef struct GrChunkTotals
 	double		growth;			/* product of (1 + exp(-|eta|)), minus 1 */
 	double		min_margin;
 	double		nones;
+	double		score;			/* JOINT: sums for theta, see gr_theta_row(), without the counts' own parts */
+	double		curvature;
 } GrChunkTotals;
 
 typedef struct GrStepVersion
@@ -63,6 +65,8 @@ typedef struct GrStepVersion
 	void		(*mean_rows) (const GrMeanRule *rule, const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*mean_rows_exact) (const GrMeanRule *rule, const GrMeanRows *rows);
 	void		(*gradient) (const GrChunk *chunk, double opaque_one);
+	/* adds the products of z with the first column of weighted to cross */
+	void		(*cross) (const GrChunk *chunk, double *cross);
 	void		(*curvature) (const GrChunk *chunk, double opaque_one);
 	/* columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
 	void		(*hessian) (const GrChunk *chunk, double *packed, int first);
@@ -286,7 +290,7 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	V_STORE(lanes[0], growth);
 	V_STORE(lanes[1], least);
 	V_STORE(lanes[2], nones);
-	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
+	*totals = (GrChunkTotals) {.loss = V_SUM(loss),.min_margin = INFINITY};
 	for (int l = 0; l < V_LANES; l++)
 	{
 		totals->growth = totals->growth * (1.0 + lanes[0][l]) + lanes[0][l];
@@ -301,7 +305,7 @@ NAME(total_weighted) (const GrChunk *chunk, const double *etas, const double *t,
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 
-	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	*totals = (GrChunkTotals) {.min_margin = INFINITY};
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		double		y = response[r];
@@ -345,6 +349,23 @@ NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 	NAME(total_weighted) (chunk, etas, ts, totals);
 }
 
+/* Returns a chunk's totals from the lanes of its loss, least margin and sum of responses. */
+static inline TARGET GrChunkTotals
+NAME(chunk_totals) (V loss, V least, V nones)
+{
+	GrChunkTotals totals = {.loss = V_SUM(loss),.min_margin = INFINITY};
+	double		lanes[2][V_LANES];
+
+	V_STORE(lanes[0], least);
+	V_STORE(lanes[1], nones);
+	for (int l = 0; l < V_LANES; l++)
+	{
+		totals.min_margin = lanes[0][l] < totals.min_margin ? lanes[0][l] : totals.min_margin;
+		totals.nones += lanes[1][l];
+	}
+	return totals;
+}
+
 /* Like logistic(), for counts with mean exp(eta). If eta is above GR_ETA_MAX the loss is infinite. */
 static TARGET void
 NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
@@ -354,7 +375,6 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 	V			loss = V_ZERO();
 	V			least = V_SET1(INFINITY);
 	V			nones = V_ZERO();
-	double		lanes[2][V_LANES];
 
 	for (int r = 0; r < chunk->nrows; r += V_LANES)
 	{
@@ -379,14 +399,7 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 		least = V_MIN(least, margin);
 		nones = V_ADD(nones, y);
 	}
-	V_STORE(lanes[0], least);
-	V_STORE(lanes[1], nones);
-	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
-	for (int l = 0; l < V_LANES; l++)
-	{
-		totals->min_margin = lanes[0][l] < totals->min_margin ? lanes[0][l] : totals->min_margin;
-		totals->nones += lanes[1][l];
-	}
+	*totals = NAME(chunk_totals) (loss, least, nones);
 }
 
 #include "compute/glm/mean_cpu.h"
@@ -413,6 +426,20 @@ NAME(gradient) (const GrChunk *chunk, double opaque_one)
 		}
 		V_STORE(lanes, h);
 		V_STORE(lanes + V_LANES, c);
+	}
+}
+
+static TARGET void
+NAME(cross) (const GrChunk *chunk, double *cross)
+{
+	for (int j = 0; j < chunk->nterms; j++)
+	{
+		const double *z = chunk->columns + j * chunk->pitch;
+		V			sum = V_ZERO();
+
+		for (int r = 0; r < chunk->nrows; r += V_LANES)
+			sum = V_MLA(V_LOAD(chunk->weighted + r), V_LOAD(z + r), sum);
+		cross[j] += V_SUM(sum);
 	}
 }
 
@@ -662,6 +689,7 @@ const GrStepVersion NAME(gr_step) = {
 	.mean_rows = NAME(mean_rows),
 	.mean_rows_exact = NAME(mean_rows_exact),
 	.gradient = NAME(gradient),
+	.cross = NAME(cross),
 	.curvature = NAME(curvature),
 	.hessian = NAME(hessian),
 	.predict_exact = NAME(predict_exact),

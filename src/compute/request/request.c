@@ -52,7 +52,11 @@ gr_distribution_valid(const GrDistribution *distribution, GrError *err)
 static bool
 is_measured(const GrPass *pass)
 {
-	if ((unsigned) pass->kind > GR_PASS_FACE || (unsigned) pass->measure >= GR_NMEASURES)
+	if (((unsigned) pass->kind > GR_PASS_FACE && pass->kind != GR_PASS_JOINT) ||
+		(unsigned) pass->measure >= GR_NMEASURES)
+		return false;
+	if (pass->kind == GR_PASS_JOINT &&
+		(pass->distribution.family != GR_NEGATIVE_BINOMIAL || pass->distribution.link != GR_LOG || pass->linear))
 		return false;
 	if ((pass->measure == GR_MEASURE_COARSE_STEP || pass->coarse) &&
 		gr_nterms(pass->shape.nfeatures) < GR_COARSE_TERMS_MIN)
@@ -382,7 +386,8 @@ const GrRequestOps gr_request_ops_clusters = {
 
 static const GrRequestOps *const kinds[GR_NREQUESTS] = {GR_REQUEST_KINDS(TABLE_ROW)};
 
-_Static_assert((int) GR_REQUEST_EXACT == (int) GR_PASS_EXACT && (int) GR_REQUEST_FACE == (int) GR_PASS_FACE,
+_Static_assert((int) GR_REQUEST_EXACT == (int) GR_PASS_EXACT && (int) GR_REQUEST_FACE == (int) GR_PASS_FACE &&
+			   (int) GR_REQUEST_JOINT == (int) GR_PASS_JOINT,
 			   "kinds of passes are requests");
 
 bool

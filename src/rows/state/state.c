@@ -475,7 +475,8 @@ is_of_a_kind(const GrState *state)
 	/* a FACE pass has a candidate */
 	return state->internal == 1 && state->type == GR_STEP && state->intercept == 1 && state->nfeatures >= 0 &&
 		state->quasi == 0 && state->nnames == 0 &&
-		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
+		state->kind >= GR_PASS_EXACT && (state->kind <= GR_PASS_FACE || state->kind == GR_PASS_JOINT) &&
+		(state->kind != GR_PASS_JOINT || (family->has_theta && state->link == GR_LOG && state->linear == 0)) &&
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
 		state->measure >= GR_MEASURE_STEP && state->measure < GR_NMEASURES &&

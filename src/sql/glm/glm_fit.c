@@ -57,7 +57,7 @@ make_fit(GrRowSource *source, GrGlmFit *fit, bool is_start, bool shows, GrError 
 				break;
 			default:
 				gr_source_sums(source, gr_pass_request(&fit->pass), fit->sums);
-				if (shows && fit->pass.measure == GR_MEASURE_STEP && fit->pass.kind != GR_PASS_FACE)
+				if (shows && fit->pass.measure == GR_MEASURE_STEP && fit->pass.kind < GR_PASS_FACE)
 					gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
 		}
 		if (!gr_glm_advance(fit, &gr_host, err))
@@ -104,7 +104,10 @@ gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrGlmOptions *opt
 	GrGlmFit *fit = fit_sample(source, ingest, options, &sample);
 
 	if (fit != NULL && gr_glm_take_shift(fit, start, shift))
+	{
 		options->start_shift = shift;
+		options->start_theta = gr_glm_start_theta(fit);
+	}
 	if (options->start_shift != NULL || (fit != NULL && gr_glm_take_start(fit, start)))
 	{
 		options->start = start;

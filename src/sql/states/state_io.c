@@ -351,7 +351,7 @@ check_room(const Reader *reader, Size nnumbers)
 static GrState *
 read_pass(Reader *reader, int nfeatures)
 {
-	GrPassKind	kind = (GrPassKind) read_integer(reader, "", "pass", GR_PASS_EXACT, GR_PASS_FACE);
+	GrPassKind	kind = (GrPassKind) read_integer(reader, "", "pass", GR_PASS_EXACT, GR_PASS_JOINT);
 	bool		has_roles = strncmp(reader->at, ",\"roles\"", 8) == 0;
 	int			roles = has_roles ? (int) read_integer(reader, ",", "roles", 0, 16 * GR_NMEASURES - 1) : 0;
 	bool		has_family = strncmp(reader->at, ",\"family\"", 9) == 0;
