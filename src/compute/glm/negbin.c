@@ -424,8 +424,8 @@ gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * Takes the pass for theta after joint steps, at the beta of the last one. Ends with a pass of expected weights, which
- * gives beta's last step and the covariances, or goes on with joint steps if theta's step is not one of the last digits.
+ * Takes the pass for theta after joint steps, at the beta of the last one. Requests a pass with expected weights, which
+ * gives beta's last step and the covariances, or another joint one if theta's step is not one of the last digits.
  */
 static bool
 take_last_of_joint(GrGlmFit *fit, double score, double curvature)

@@ -12,9 +12,9 @@
  * length of the first such step after a move of theta tells how far beta follows theta, and so the curvature of the
  * profile likelihood. The last pass has expected weights, for the covariances.
  *
- * A fit that starts from a sample has a theta near its estimate. Its FAST passes are JOINT: they also sum the derivatives
- * by theta, and Newton's steps move both at once. If the last step moved theta by more than its last digits, a pass of
- * GR_MEASURE_THETA precedes the last one.
+ * A fit that starts from a sample has a theta near its estimate. Its FAST passes are JOINT: they also sum the
+ * derivatives by theta, and Newton's steps move both at once. If the last step moved theta by more than its last digits,
+ * a pass of GR_MEASURE_THETA precedes the last one.
  *
  * If the squared residuals of the Poisson regression do not exceed its counts, the likelihood rises towards an infinite
  * theta. Only without covariates is that always the greatest maximum (Levin and Reeds 1977). So some finite thetas are
@@ -48,8 +48,8 @@ extern void gr_negbin_join(GrGlmFit *fit);
 extern bool gr_negbin_ends_joint(GrGlmState *state);
 
 /*
- * Adds theta's part to the solved step of a JOINT pass: delta and decrement become those of Newton's method for beta and
- * theta, and theta moves. Returns false without err if the step is none, as where the likelihood is not concave.
+ * Adds theta's part to the solved step of a JOINT pass: delta and decrement become those of Newton's method for beta
+ * and theta, and theta moves. Returns false without err if the step is none, as where the likelihood is not concave.
  */
 extern bool gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err);
 

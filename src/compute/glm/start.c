@@ -11,8 +11,8 @@
  * not have made, it begins anew at 0.
  *
  * Other families than the binomial start only so, without a pass at 0. Their steps from the start are Newton's: the
- * gamma family's FAST passes have observed weights. A negative binomial fit that estimates theta also takes the sample's
- * theta, and moves it with the coefficients (negbin.h).
+ * gamma family's FAST passes have observed weights. A negative binomial fit that estimates theta also takes the
+ * sample's theta, and moves it with the coefficients (negbin.h).
  *
  * A start hides no separation. A direction that separates the whole has no row of the sample on its wrong side. So it
  * separates the sample too, or is 0 on all of it, and the sample has more aliased terms than the whole. Neither gives a
