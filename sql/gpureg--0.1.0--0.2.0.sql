@@ -62,6 +62,12 @@ WHERE old.oid OPERATOR(pg_catalog.=)
       'gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)'::pg_catalog.regprocedure
   AND new.oid OPERATOR(pg_catalog.=)
       'gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[])'::pg_catalog.regprocedure;
+CREATE FUNCTION gpu_effects(query text, formula text DEFAULT NULL, absorb text[] DEFAULT NULL,
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL)
+    RETURNS TABLE (effect text, level text, estimate float8, n bigint)
+    AS 'MODULE_PATHNAME', 'gr_effects' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION gpu_effects(text, text, text[], text, text)
+    IS 'estimates of the absorbed effects of a linear regression over a query';
 DROP FUNCTION gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[]);
 
 --

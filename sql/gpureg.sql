@@ -154,6 +154,11 @@ CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT t
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
+CREATE FUNCTION gpu_effects(query text, formula text DEFAULT NULL, absorb text[] DEFAULT NULL,
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL)
+    RETURNS TABLE (effect text, level text, estimate float8, n bigint)
+    AS 'MODULE_PATHNAME', 'gr_effects' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
 -- Support function of functions that the planner finds wherever a custom scan could replace an aggregate: it loads the
 -- library.
 CREATE FUNCTION gpu_scan_support(internal) RETURNS internal
@@ -1512,6 +1517,8 @@ COMMENT ON FUNCTION gpu_array_support(internal)
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text, text[])
     IS 'linear regression over a query: the model';
+COMMENT ON FUNCTION gpu_effects(text, text, text[], text, text)
+    IS 'estimates of the absorbed effects of a linear regression over a query';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: the model; x as one array';

@@ -3,14 +3,19 @@
 
     python3 test/data/absorb_reference.py test/data
 
-writes absorb_rows.csv and absorb_fits.csv there; the suite reads these, and needs neither Python nor mpmath. To change a
-case, change it here, run this again with mpmath (1.2 or later), and commit both files. Two runs give the same bytes.
+writes absorb_rows.csv, absorb_fits.csv and absorb_effects.csv there; the suite reads these, and needs neither Python nor
+mpmath. To change a case, change it here, run this again with mpmath (1.2 or later), and commit the files. Two runs give
+the same bytes.
 
 absorb_rows.csv: dataset, y, x1, x2, weight, frequency, f1, f2, f3, c1, c2. Numbers are float8 in their shortest form.
 
 absorb_fits.csv: dataset, absorb, vcov, clusters, weighting, term, estimate, std_error, to 25 digits. A term that the
 effects or earlier terms span has neither; a negative variance, of two ways of clusters, has no root. Further lines have the fit's n, df_residual, effects_df, singletons,
 deviance, r_squared and within_r_squared as their estimates.
+
+absorb_effects.csv: dataset, absorb, weighting, effect, level, estimate, n: the effects of the levels, where each factor
+but the first has an effect of 0 for its first level in each connected component. Sets of factors whose dummies have
+further dependencies are left out.
 
 The dummies of all factors and the regressors are one matrix, from which Gram-Schmidt in 50 digits drops columns whose
 residual is below 1e-30 of their length: the rank is exact, as the dummies are integers. Singletons are dropped until
@@ -160,6 +165,51 @@ def fit(rows, absorb, terms, vcov, clusters, weighting):
                   ("r_squared", 1 - rss / total, None), ("within_r_squared", 1 - rss / within, None)]
 
 
+def components(rows, absorb):
+    """The component of each level: the least of its levels' numbers"""
+    label = {}
+    for r in rows:
+        for f in absorb:
+            label.setdefault((f, r[f]), len(label))
+    changed = True
+    while changed:
+        changed = False
+        for r in rows:
+            least = min(label[f, r[f]] for f in absorb)
+            for f in absorb:
+                changed |= label[f, r[f]] != least
+                label[f, r[f]] = least
+    return label
+
+
+def effects(rows, absorb, terms, weighting):
+    """(effect, level, estimate, n) of each level, or None if the dummies have further dependencies"""
+    rows = drop_singletons(rows, absorb, weighting)
+    w = [mpf(r[weighting]) if weighting else mpf(1) for r in rows]
+    label = components(rows, absorb)
+    levels = [(f, l) for f in absorb for l in sorted({r[f] for r in rows})]
+    first = {}
+    for f, l in levels:
+        first.setdefault((f, label[f, l]), l)
+    free = [(f, l) for f, l in levels if f == absorb[0] or first[f, label[f, l]] != l]
+    basis = []
+    columns = [[mpf(1) if r[f] == l else mpf(0) for r in rows] for f, l in free]
+    if any(extend(w, basis, c) is None for c in columns):
+        return None
+    kept = []
+    for t in terms:
+        column = [mpf(r[t]) for r in rows]
+        if extend(w, basis, column) is not None:
+            kept.append(column)
+    columns += kept
+    y = [mpf(r["y"]) for r in rows]
+    gram = mpmath.matrix([[dot(w, a, b) for b in columns] for a in columns])
+    solution = mpmath.lu_solve(gram, mpmath.matrix([dot(w, a, y) for a in columns]))
+    estimate = {key: solution[i] for i, key in enumerate(free)}
+    return [(f, l, estimate.get((f, l), mpf(0)),
+             sum(r["frequency"] if weighting == "frequency" else 1 for r in rows if r[f] == l)) for f, l in levels]
+
+
 def make(name, n, levels, seed, far=0.0, collinear=False, ring=False):
     """Random rows; far: size of the groups' means; collinear: x2 is constant within f1; ring: f2 = row mod levels"""
     r = random.Random(seed)
@@ -201,6 +251,18 @@ CASES = [
 ]
 
 
+def write_effects(folder):
+    with open(os.path.join(folder, "absorb_effects.csv"), "w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["dataset", "absorb", "weighting", "effect", "level", "estimate", "n"])
+        for rows, sets in CASES:
+            for absorb in sets:
+                for weighting in ["", "weight", "frequency"]:
+                    for effect, level, estimate, n in effects(rows, absorb, ["x1", "x2"], weighting) or []:
+                        writer.writerow([rows[0]["dataset"], "{%s}" % ",".join(absorb), weighting, effect, level,
+                                         text(estimate), n])
+
+
 def text(x):
     return "" if x is None else mpmath.nstr(x, 25, strip_zeros=False, min_fixed=-6, max_fixed=30)
 
@@ -228,3 +290,4 @@ def main(folder):
 
 if __name__ == "__main__":
     main(sys.argv[1])
+    write_effects(sys.argv[1])

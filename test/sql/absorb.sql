@@ -144,6 +144,26 @@ RESET gpureg.absorb_memory;
 SELECT gpu_predict(model, 1, 2) FROM absorb_models LIMIT 1;
 \echo :LAST_ERROR_SQLSTATE
 \unset SHOW_CONTEXT
+-- effects of the levels, in order
+CREATE TABLE absorb_effects (dataset text, absorb text[], weighting text, effect text, level text, estimate numeric,
+    n bigint);
+\copy absorb_effects FROM 'test/data/absorb_effects.csv' WITH (FORMAT csv, HEADER, FORCE_NOT_NULL (weighting))
+WITH pairs AS (
+    SELECT a.*, e.estimate AS got, e.n AS got_n
+    FROM (SELECT DISTINCT dataset, absorb, weighting FROM absorb_effects) c,
+         gpu_effects(format('SELECT * FROM absorb_rows WHERE dataset = %L', dataset), 'y ~ x1 + x2', absorb,
+                     weights => CASE weighting WHEN 'weight' THEN 'weight' END,
+                     frequencies => CASE weighting WHEN 'frequency' THEN 'frequency' END) e
+    FULL JOIN absorb_effects a USING (effect, level)
+    WHERE (a.dataset, a.absorb, a.weighting) = (c.dataset, c.absorb, c.weighting))
+SELECT count(*) = (SELECT count(*) FROM absorb_effects) AS all_levels, bool_and(n = got_n) AS same_counts,
+       max(abs(got::numeric - estimate) / greatest(abs(estimate), 1)) < 1e-12 AS agree,
+       bool_and(got = 0) FILTER (WHERE estimate = 0) AS zeros
+FROM pairs;
+SELECT effect, level, n FROM gpu_effects('SELECT * FROM absorb_typed', 'y ~ x1 | e + b');
+SELECT count(*) FROM gpu_effects(NULL);
+SELECT * FROM gpu_effects('SELECT * FROM absorb_typed', 'y ~ x1');
+\echo :LAST_ERROR_SQLSTATE
 DROP VIEW absorb_typed;
 DROP TYPE absorb_enum;
-DROP TABLE absorb_rows, absorb_fits, absorb_models;
+DROP TABLE absorb_rows, absorb_fits, absorb_models, absorb_effects;

@@ -81,13 +81,15 @@ typedef struct GrEffects
 	int32_t		q;				/* levels of S */
 	double	   *main_weight;	/* sums of weights of the main factor's levels */
 	int64_t		ncomponents;	/* connected components of the graph of levels */
-	int32_t    *component;		/* by level of S, from 0 */
+	int32_t    *component;		/* by level of S, then of the main factor; from 0 */
 	int64_t		df;				/* degrees of freedom that the effects use: the rank of their dummies */
 	bool		df_is_bound;	/* df is an upper bound of the rank */
 	GrEffectSolver solver;
 	int64_t		niterations;	/* iterations of conjugate gradients in all projections */
 	int			nprojections;	/* most projections that a column took */
 	struct GrSchur *schur;		/* NULL with one factor */
+	bool		keeps;			/* set by the caller after opening: projections add up what they subtract, in kept */
+	double	   *kept;			/* by level of the main factor, then of S: stride numbers */
 } GrEffects;
 
 /*
@@ -115,11 +117,12 @@ extern bool gr_effects_project(GrEffects *effects, double *values, GrEffectColum
 							   GrError *err);
 
 /*
- * Estimates the effects of a column: values, one per row, is replaced by its projection. estimate: by factor, its
- * levels' effects. Each factor but the first has an effect of 0 for its first level in each connected component.
+ * Sets estimate, by factor and level, to the effects in a fit of the last column to the others: those of its values
+ * less coef times the other columns. coef: ncols - 1 coefficients, NaN for an aliased term. Needs effects->kept. Each
+ * factor but the first has an effect of 0 for its first level in each connected component, as in R's fixest. Fails with
+ * GR_NO_MEMORY.
  */
-extern bool gr_effects_estimate(GrEffects *effects, double *values, double *const *estimate, const GrHost *host,
-								GrError *err);
+extern bool gr_effects_estimate(const GrEffects *effects, const double *coef, double *const *estimate, GrError *err);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ typedef double GrFour __attribute__((vector_size(32), aligned(8), may_alias));
 #define GR_FOUR_FROM(p) (*(const GrFour *) (p))
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define GR_FOUR_VERSIONS __attribute__((target_clones("arch=haswell", "default")))
+#define GR_FOUR_VERSIONS __attribute__((target_clones("avx2", "default")))
 #else
 #define GR_FOUR_VERSIONS
 #endif

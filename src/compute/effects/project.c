@@ -64,7 +64,7 @@ find_components(GrEffects *effects, GrError *err)
 	int64_t		n = (int64_t) q + rows->nlevels[effects->main];
 	int32_t    *parent = malloc(((size_t) n + 1) * sizeof(int32_t));
 
-	effects->component = malloc(((size_t) q + 1) * sizeof(int32_t));
+	effects->component = malloc(((size_t) n + 1) * sizeof(int32_t));
 	if (parent == NULL || effects->component == NULL)
 	{
 		free(parent);
@@ -84,10 +84,7 @@ find_components(GrEffects *effects, GrError *err)
 	{
 		int32_t		root = root_of(parent, k);
 
-		if (k < q && root == k)
-			effects->component[k] = (int32_t) effects->ncomponents++;
-		else if (k < q)
-			effects->component[k] = effects->component[root];
+		effects->component[k] = root == k ? (int32_t) effects->ncomponents++ : effects->component[root];
 	}
 	free(parent);
 	return true;
@@ -162,6 +159,7 @@ gr_effects_close(GrEffects *effects)
 	gr_schur_close(effects->schur);
 	free(effects->main_weight);
 	free(effects->component);
+	free(effects->kept);
 	memset(effects, 0, sizeof(*effects));
 }
 
@@ -367,6 +365,24 @@ begin_projection(Projection *p, GrEffects *effects, double *values, int ncols, G
 	return true;
 }
 
+/* Adds the effects that the last projection subtracted to effects->kept. */
+static bool
+keep_effects(const Projection *p, GrError *err)
+{
+	GrEffects  *effects = p->effects;
+	size_t		n = ((size_t) effects->rows->nlevels[effects->main] + (size_t) effects->q) * (size_t) p->stride;
+
+	if (!effects->keeps)
+		return true;
+	if (effects->kept == NULL)
+		effects->kept = calloc(n, sizeof(double));
+	if (effects->kept == NULL)
+		return no_memory(err);
+	for (size_t k = 0; k < n; k++)
+		effects->kept[k] += p->main[k];
+	return true;
+}
+
 /* Sets mean, square and centered of each column. */
 static bool
 measure(const GrEffectRows *rows, const double *values, GrEffectColumn *column, GrError *err)
@@ -452,7 +468,7 @@ gr_effects_project(GrEffects *effects, double *values, GrEffectColumn *column, c
 		return false;
 	for (int n = 1; ok && n <= PROJECTIONS_MAX; n++)
 	{
-		ok = project_once(&p, host, err);
+		ok = project_once(&p, host, err) && keep_effects(&p, err);
 		if (effects->nprojections < n)
 			effects->nprojections = n;
 		if (!ok || !goes_on(&p, column, n))
@@ -466,5 +482,59 @@ gr_effects_project(GrEffects *effects, double *values, GrEffectColumn *column, c
 	free(p.main);
 	if (ok)
 		clear_spanned(rows, values, column);
+	return ok;
+}
+
+/* Returns the position of a level in effects->kept and, with several factors, in effects->component. */
+static int64_t
+kept_at(const GrEffects *effects, int f, int32_t level)
+{
+	return f == effects->main ? level : (int64_t) effects->rows->nlevels[effects->main] + effects->base[f] + level;
+}
+
+static int32_t
+component_of(const GrEffects *effects, int f, int32_t level)
+{
+	return effects->component[f == effects->main ? effects->q + level : effects->base[f] + level];
+}
+
+/* Moves a constant from factor f to the first in each component, so that the first level of f there is 0. */
+static bool
+normalise(const GrEffects *effects, int f, double *const *estimate, GrError *err)
+{
+	const int32_t *nlevels = effects->rows->nlevels;
+	double	   *constant = malloc((size_t) effects->ncomponents * sizeof(double));
+
+	if (constant == NULL)
+		return no_memory(err);
+	for (int32_t l = nlevels[f] - 1; l >= 0; l--)
+		constant[component_of(effects, f, l)] = estimate[f][l];
+	for (int32_t l = 0; l < nlevels[f]; l++)
+		estimate[f][l] -= constant[component_of(effects, f, l)];
+	for (int32_t l = 0; l < nlevels[0]; l++)
+		estimate[0][l] += constant[component_of(effects, 0, l)];
+	free(constant);
+	return true;
+}
+
+bool
+gr_effects_estimate(const GrEffects *effects, const double *coef, double *const *estimate, GrError *err)
+{
+	const GrEffectRows *rows = effects->rows;
+	int			k = rows->ncols - 1;
+	bool		ok = true;
+
+	for (int f = 0; f < rows->nfactors; f++)
+		for (int32_t l = 0; l < rows->nlevels[f]; l++)
+		{
+			const double *kept = effects->kept + kept_at(effects, f, l) * rows->stride;
+
+			estimate[f][l] = kept[k];
+			for (int c = 0; c < k; c++)
+				if (!isnan(coef[c]))
+					estimate[f][l] -= coef[c] * kept[c];
+		}
+	for (int f = 1; ok && f < rows->nfactors; f++)
+		ok = normalise(effects, f, estimate, err);
 	return ok;
 }

@@ -321,7 +321,32 @@ free_sparse(GrSparse *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Makes S with both triangles. *too_large: S has too many entries, and is not made */
+/* Levels whose rows are made to estimate the number of neighbours */
+#define SAMPLE 32
+
+/* Returns the mean number of neighbours of some levels. */
+static double
+sample_neighbours(const GrEffects *effects, const GrSchur *schur, const Lists *lists, Row *row)
+{
+	int32_t		step = schur->q / SAMPLE + 1;
+	double		sum = 0;
+	int			n = 0;
+
+	for (int h = 0; h < effects->nothers; h++)
+	{
+		int			f = effects->other[h];
+
+		for (int32_t l = step / 2; l < effects->rows->nlevels[f]; l += step, n++)
+		{
+			make_row(effects, schur, lists, f, l, row);
+			sum += row->n - 1;
+			clear_row(row);
+		}
+	}
+	return n == 0 ? 0 : sum / n;
+}
+
+/* Makes S with both triangles. *too_large: S has too many entries, or neighbours, and is not made */
 static bool
 make_matrix(const GrEffects *effects, const GrSchur *schur, Row *row, GrSparse *s, bool *too_large,
 			const GrHost *host, GrError *err)
@@ -335,6 +360,8 @@ make_matrix(const GrEffects *effects, const GrSchur *schur, Row *row, GrSparse *
 	s->begin = calloc((size_t) schur->q + 1, sizeof(int64_t));
 	if (s->begin == NULL || !make_lists(effects, schur, &lists))
 		ok = no_memory(err);
+	*too_large = ok && schur->q > GR_SCHUR_DENSE_MAX &&
+		gr_schur_is_heavy(schur->q, sample_neighbours(effects, schur, &lists, row));
 	for (int h = 0; ok && h < effects->nothers; h++)
 	{
 		int			f = effects->other[h];

@@ -23,6 +23,19 @@ extern "C" {
 /* Most levels of the dense remainder. */
 #define GR_SCHUR_DENSE_MAX 2500
 
+/* Products above which elimination is given up, or not begun */
+#define GR_SCHUR_WORK_MAX 4e9
+
+/*
+ * True if elimination of n levels with so many neighbours each would take too long: neighbours seldom become fewer
+ * before few levels are left.
+ */
+static inline bool
+gr_schur_is_heavy(double n, double neighbours)
+{
+	return n > GR_SCHUR_DENSE_MAX && n * neighbours * neighbours > GR_SCHUR_WORK_MAX;
+}
+
 /* A sparse matrix by rows */
 typedef struct GrSparse
 {

@@ -16,8 +16,9 @@
 /* A pivot of less than this share of its diagonal element waits for the dense stage, which pivots. */
 #define POSTPONED 1e-6
 
-/* Products above which elimination is given up */
-#define PRODUCTS_MAX 6e8
+/* Levels with more neighbours than this times the root of all levels are long; their rows are arrays. */
+#define LONG 8
+#define LONG_MAX 400
 
 /* The row of a level: its neighbours that are left, without itself */
 typedef struct Row
@@ -39,6 +40,7 @@ typedef struct Elimination
 	int32_t    *next;
 	int32_t    *previous;
 	char	   *state;			/* by level */
+	double	  **array;			/* by level: the row of a long level, by neighbour; NULL: the row is a list */
 	int32_t		least;			/* no level has fewer neighbours */
 	int32_t		nleft;			/* levels that are neither eliminated nor postponed */
 	int32_t		npostponed;
@@ -100,9 +102,41 @@ take_rows(Elimination *e, GrSparse *s)
 		e->diagonal[o] = e->schur->diagonal[o];
 		e->first[o] = -1;
 	}
-	e->least = e->schur->q;
-	for (int32_t o = e->schur->q - 1; o >= 0; o--)
-		chain(e, o);
+}
+
+/*
+ * Turns the rows of levels with very many neighbours into arrays, as each elimination of a neighbour would copy their
+ * lists. These levels wait for the dense stage. Chains the others. Returns false if there is no memory.
+ */
+static bool
+chain_rows(Elimination *e)
+{
+	int32_t		q = e->schur->q;
+	double		limit = LONG * sqrt((double) q) + SMALL;
+	int			nlong = 0;
+
+	e->least = q;
+	for (int32_t o = 0; o < q; o++)
+		nlong += e->row[o].n > limit;
+	for (int32_t o = q - 1; o >= 0; o--)
+	{
+		const Row  *row = &e->row[o];
+
+		if (row->n <= limit || nlong > LONG_MAX)
+		{
+			chain(e, o);
+			continue;
+		}
+		e->array[o] = calloc((size_t) q, sizeof(double));
+		if (e->array[o] == NULL)
+			return false;
+		for (int32_t k = 0; k < row->n; k++)
+			e->array[o][row->column[k]] = row->value[k];
+		e->state[o] = POSTPONED_STATE;
+		e->nleft--;
+		e->npostponed++;
+	}
+	return true;
 }
 
 /* Gives the row room for n entries. */
@@ -234,7 +268,14 @@ eliminate(Elimination *e, int32_t v, double d)
 		if (e->state[u] == LEFT)
 			unchain(e, u);
 		e->diagonal[u] -= factor * row->value[k];
-		e->nproducts += row->n + e->row[u].n;
+		e->nproducts += row->n;
+		if (e->array[u] != NULL)
+		{
+			for (int32_t i = 0; i < row->n; i++)
+				e->array[u][row->column[i]] -= factor * row->value[i];
+			continue;
+		}
+		e->nproducts += e->row[u].n;
 		ok = join(e, u, v, factor);
 		if (e->state[u] == LEFT)
 			chain(e, u);
@@ -272,7 +313,8 @@ eliminate_levels(Elimination *e, const GrHost *host, GrError *err)
 		double		before = e->nproducts;
 
 		find_least(e);
-		if (e->nproducts > PRODUCTS_MAX || e->least > GR_SCHUR_DENSE_MAX || (e->least > 0 && is_full(e)))
+		if (e->nproducts > GR_SCHUR_WORK_MAX || gr_schur_is_heavy(e->nleft, e->least) ||
+			(e->least > 0 && is_full(e)))
 			return true;
 		v = e->first[e->least];
 		unchain(e, v);
@@ -331,10 +373,14 @@ factor_rest(Elimination *e, int32_t *number, const GrHost *host, GrError *err)
 	for (int32_t k = 0; k < m; k++)
 	{
 		const Row  *row = &e->row[schur->rest[k]];
+		const double *array = e->array[schur->rest[k]];
 
 		dense->a[(int64_t) k * m + k] = e->diagonal[schur->rest[k]];
-		for (int32_t i = 0; i < row->n; i++)
+		for (int32_t i = 0; array == NULL && i < row->n; i++)
 			dense->a[(int64_t) k * m + number[row->column[i]]] = row->value[i];
+		for (int32_t i = 0; array != NULL && i < m; i++)
+			if (i != k)
+				dense->a[(int64_t) k * m + i] = array[schur->rest[i]];
 	}
 	ok = gr_dense_factor(dense, size, host) || gr_fail(err, GR_CANCELED, GR_NO_COLUMN, "absorbed effects");
 	schur->rank += dense->rank;
@@ -356,6 +402,7 @@ begin_elimination(Elimination *e, GrSchur *schur)
 	e->next = malloc(q * sizeof(int32_t));
 	e->previous = malloc(q * sizeof(int32_t));
 	e->state = calloc(q, 1);
+	e->array = calloc(q, sizeof(double *));
 	e->column = malloc(q * sizeof(int32_t));
 	e->value = malloc(q * sizeof(double));
 	e->nleft = schur->q;
@@ -363,7 +410,7 @@ begin_elimination(Elimination *e, GrSchur *schur)
 	schur->d = malloc(q * sizeof(double));
 	schur->l.begin = calloc(q + 1, sizeof(int64_t));
 	return e->row != NULL && e->diagonal != NULL && e->first != NULL && e->next != NULL && e->previous != NULL &&
-		e->state != NULL && e->column != NULL && e->value != NULL && schur->pivot != NULL && schur->d != NULL &&
+		e->state != NULL && e->array != NULL && e->column != NULL && e->value != NULL && schur->pivot != NULL && schur->d != NULL &&
 		schur->l.begin != NULL;
 }
 
@@ -372,6 +419,9 @@ end_elimination(Elimination *e)
 {
 	for (int32_t o = 0; e->row != NULL && o < e->schur->q; o++)
 		drop_row(&e->row[o]);
+	for (int32_t o = 0; e->array != NULL && o < e->schur->q; o++)
+		free(e->array[o]);
+	free(e->array);
 	free(e->row);
 	free(e->diagonal);
 	free(e->first);
@@ -393,9 +443,10 @@ gr_schur_eliminate(GrSchur *schur, GrSparse *s, const GrHost *host, GrError *err
 	{
 		take_rows(&e, s);
 		e.first[schur->q] = -1;
-		ok = eliminate_levels(&e, host, err);
+		ok = chain_rows(&e) ? eliminate_levels(&e, host, err) :
+			gr_fail(err, GR_NO_MEMORY, GR_NO_COLUMN, "absorbed effects");
 	}
-	if (ok && e.nproducts <= PRODUCTS_MAX && e.nleft + e.npostponed <= GR_SCHUR_DENSE_MAX)
+	if (ok && e.nleft + e.npostponed <= GR_SCHUR_DENSE_MAX)
 		ok = factor_rest(&e, e.next, host, err);
 	end_elimination(&e);
 	return ok;

@@ -25,37 +25,62 @@
 /* Rows whose products are summed at a time */
 #define BLOCK 4096
 
-/* A fit in progress */
-typedef struct AbsorbFit
-{
-	const GrRoles *roles;
-	const GrGlmOptions *options;
-	GrIngest	ingest;
-	GrCodedRows coded;
-	GrEffects	effects;		/* freed by the memory context's callback */
-	GrEffectColumn *column;		/* results of the projection */
-	int64		nsingletons;
-	double		nobs;			/* rows, or the sum of their frequencies */
-	double		log_constant;
-	double	   *residuals;
-	MemoryContextCallback callback;
-} AbsorbFit;
-
 static void
 close_fit(void *arg)
 {
-	gr_effects_close(&((AbsorbFit *) arg)->effects);
+	gr_effects_close(&((GrAbsorbFit *) arg)->effects);
 }
 
 static void
-raise_error(const AbsorbFit *fit, const GrError *err)
+raise_error(const GrAbsorbFit *fit, const GrError *err)
 {
 	gr_raise_columns(err, fit->coded.shape.nfeatures, fit->ingest.names);
 }
 
+/* Raises an ERROR if there is nothing to estimate. */
+static void
+check_features(const GrAbsorbFit *fit)
+{
+	if (fit->coded.shape.nfeatures == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit with absorbed effects needs a feature"),
+				 errdetail("The effects span the intercept."),
+				 errhint("Add a feature to the formula or the query.")));
+}
+
+/* Numbers the levels of each absorbed column in the order of their values. */
+static void
+sort_levels(GrAbsorbFit *fit)
+{
+	GrEffectRows *rows = &fit->coded.rows;
+
+	for (int f = 0; f < rows->nfactors; f++)
+	{
+		int32	   *order = gr_dictionary_order(&fit->coded.absorbed[f]);
+		int32	   *rank = palloc_extended(((Size) rows->nlevels[f] + 1) * sizeof(int32), MCXT_ALLOC_HUGE);
+
+		for (int32 l = 0; l < rows->nlevels[f]; l++)
+			rank[order[l]] = l;
+		for (int64 r = 0; r < rows->nrows; r++)
+			rows->code[f][r] = rank[rows->code[f][r]];
+		fit->level_code[f] = order;
+		pfree(rank);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Makes fit->level_code[f] the dictionary's codes of the levels that are left. old: their numbers before */
+static void
+keep_old_codes(GrAbsorbFit *fit, int f, const int32_t *old)
+{
+	for (int32 l = 0; fit->level_code[f] != NULL && l < fit->coded.rows.nlevels[f]; l++)
+		fit->level_code[f][l] = fit->level_code[f][old[l]];
+}
+
 /* Drops singletons, and numbers the levels that are left. */
 static void
-prune(AbsorbFit *fit)
+prune(GrAbsorbFit *fit)
 {
 	GrEffectRows *rows = &fit->coded.rows;
 	GrError		err = {0};
@@ -77,6 +102,8 @@ prune(AbsorbFit *fit)
 
 		if (old == NULL)
 			raise_error(fit, &err);
+		if (absorbed)
+			keep_old_codes(fit, f, old);
 		free(old);
 	}
 	fit->nobs = 0;
@@ -101,9 +128,9 @@ name_effects(const GrRoles *roles)
 	return names.data;
 }
 
-/* Prepares the effects and projects all columns. */
+/* Prepares the effects and projects all columns. keeps: the effects will be estimated */
 static void
-project(AbsorbFit *fit)
+project(GrAbsorbFit *fit, bool keeps)
 {
 	GrEffectRows *rows = &fit->coded.rows;
 	GrError		err = {0};
@@ -116,15 +143,16 @@ project(AbsorbFit *fit)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("absorbed effects leave no degrees of freedom"),
 				 errdetail("%.0f rows have effects with " INT64_FORMAT " degrees of freedom: %s.", fit->nobs,
-						   fit->effects.df, name_effects(fit->roles)),
+						   fit->effects.df, name_effects(&fit->roles)),
 				 errhint("Absorb fewer columns, or columns with fewer levels.")));
+	fit->effects.keeps = keeps;
 	if (!gr_effects_project(&fit->effects, rows->values, fit->column, &gr_host, &err))
 		raise_error(fit, &err);
 }
 
 /* Returns the sums of products of the projected columns. Their observations are less the effects' degrees of freedom. */
 static GrGram
-sum_products(AbsorbFit *fit)
+sum_products(GrAbsorbFit *fit)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	GrRowShape	shape = gr_plain_shape(fit->coded.shape.nfeatures);
@@ -164,7 +192,7 @@ sum_products(AbsorbFit *fit)
  * clusters. Effects that are nested in clusters do not count in k, beyond one degree of freedom.
  */
 static double
-small_sample_factor(AbsorbFit *fit, const GrModel *model, int64 nclusters)
+small_sample_factor(GrAbsorbFit *fit, const GrModel *model, int64 nclusters)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	double		k = model->rank + (double) fit->effects.df;
@@ -194,7 +222,7 @@ small_sample_factor(AbsorbFit *fit, const GrModel *model, int64 nclusters)
 
 /* Raises an ERROR if a way of clusters has a single one. */
 static void
-check_clusters(const AbsorbFit *fit)
+check_clusters(const GrAbsorbFit *fit)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 
@@ -203,13 +231,13 @@ check_clusters(const AbsorbFit *fit)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("cluster-robust covariances need at least two clusters"),
-					 errdetail("Column \"%s\" has the same value in every row used.", fit->roles->clusters[c]),
+					 errdetail("Column \"%s\" has the same value in every row used.", fit->roles.clusters[c]),
 					 errhint("Name a column that has different values among these rows.")));
 }
 
 /* Replaces the model's covariances, which are iid, by robust ones. */
 static void
-make_robust(AbsorbFit *fit, GrModel *model)
+make_robust(GrAbsorbFit *fit, GrModel *model)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	int			k = model->nterms;
@@ -258,7 +286,7 @@ make_robust(AbsorbFit *fit, GrModel *model)
 
 /* Solves the sums, and sets what the model says about the effects. */
 static void
-solve(AbsorbFit *fit, GrModel *model)
+solve(GrAbsorbFit *fit, GrModel *model)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	const GrEffectColumn *response = &fit->column[rows->ncols - 1];
@@ -266,7 +294,7 @@ solve(AbsorbFit *fit, GrModel *model)
 	GrAbsorbed *absorbed = palloc0(sizeof(GrAbsorbed));
 
 	gr_model_solve(model, &gram, false, fit->ingest.names, true, NULL);
-	absorbed->names = name_effects(fit->roles);
+	absorbed->names = name_effects(&fit->roles);
 	absorbed->df = (double) fit->effects.df;
 	absorbed->df_is_bound = fit->effects.df_is_bound;
 	absorbed->within_tss = model->null_deviance;
@@ -284,7 +312,7 @@ solve(AbsorbFit *fit, GrModel *model)
 
 /* Records the run, with the way in which the effects were eliminated. */
 static void
-record(const AbsorbFit *fit, const char *name, double started, double read_done)
+record(const GrAbsorbFit *fit, const char *name, double started, double read_done)
 {
 	const GrEffects *effects = &fit->effects;
 	GrPlace		place = {0};
@@ -322,43 +350,49 @@ check_options(const GrFitRows *rows, const GrGlmOptions *options)
 				 errhint("Use 'iid', 'HC0' or 'HC1', or with clusters 'CR0' or 'CR1'.")));
 }
 
-Datum
-gr_absorb_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *given,
-			  const GrGlmOptions *options)
+GrAbsorbFit *
+gr_absorb_run(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrAbsorbOptions *options,
+			  GrModel *model)
 {
-	AbsorbFit  *fit = palloc0(sizeof(AbsorbFit));
-	GrRoles		roles = *given;
+	GrAbsorbFit *fit = palloc0(sizeof(GrAbsorbFit));
 	double		started = gr_now();
 	double		read_done;
 	ErrorContextCallback context;
-	GrModel		model = {0};
 
-	check_options(rows, options);
-	roles.cluster_keys = false;
-	fit->roles = &roles;
-	fit->options = options;
+	check_options(rows, options->fit);
+	fit->roles = options->roles;
+	fit->roles.cluster_keys = false;
+	fit->options = options->fit;
 	fit->callback.func = close_fit;
 	fit->callback.arg = fit;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &fit->callback);
 	gr_enter_query(&context, rows->query);
-	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &roles, false, &fit->ingest);
-	gr_read_coded_rows(&fit->ingest, &roles, &fit->coded);
-	if (fit->coded.shape.nfeatures == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit with absorbed effects needs a feature"),
-				 errdetail("The effects span the intercept."),
-				 errhint("Add a feature to the formula or the query.")));
+	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &fit->roles, false, &fit->ingest);
+	gr_read_coded_rows(&fit->ingest, &fit->roles, &fit->coded);
+	check_features(fit);
 	read_done = gr_now();
+	if (options->effects)
+		sort_levels(fit);
 	prune(fit);
 	check_clusters(fit);
-	project(fit);
-	solve(fit, &model);
+	project(fit, options->effects);
+	solve(fit, model);
 	gr_leave_query(&context);
 	record(fit, name, started, read_done);
-	model.device = "cpu";
-	model.nskipped = fit->coded.nskipped;
-	model.design = fit->ingest.design;
-	gr_extras_take_roles(&model.extras, &roles);
+	model->device = "cpu";
+	model->nskipped = fit->coded.nskipped;
+	model->design = fit->ingest.design;
+	gr_extras_take_roles(&model->extras, &fit->roles);
+	return fit;
+}
+
+Datum
+gr_absorb_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+			  const GrGlmOptions *options)
+{
+	const GrAbsorbOptions own = {.roles = *roles,.fit = options};
+	GrModel		model = {0};
+
+	(void) gr_absorb_run(fcinfo, name, rows, &own, &model);
 	return gr_model_datum(fcinfo, &model);
 }
