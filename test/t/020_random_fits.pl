@@ -35,6 +35,9 @@ is(scalar(@findings), 0, 'all ways agree') or diag(map { "$_\n" } @findings[ 0 .
 diag(fits_summary($run));
 is($run->{problems}, $nproblems, 'all problems come to their ends');
 cmp_ok($run->{errors}, '<', 0.6 * $nproblems, 'most problems have a fit');
+@findings = run_effects($run, 1 .. $nproblems);
+is(scalar(@findings), 0, 'absorbed effects agree with dummies')
+  or diag(map { "$_\n" } @findings[ 0 .. ($#findings < 9 ? $#findings : 9) ]);
 survived($node, $pid, 'all of it');
 
 # The test must notice a disagreement: an answer of a problem with a fit is changed.

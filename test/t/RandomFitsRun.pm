@@ -6,9 +6,10 @@ use warnings;
 
 use Exporter 'import';
 use Psql;
+use RandomEffects;
 use RandomFits;
 
-our @EXPORT = qw(fits_run fits_database fits_make fits_drop run_problems fits_summary);
+our @EXPORT = qw(fits_run fits_database fits_make fits_drop run_problems run_effects fits_summary);
 
 # Makes a run. connstr: of the database; seed; show: print scripts and answers.
 sub fits_run
@@ -29,7 +30,7 @@ sub run_script
 sub fits_make
 {
 	my ($run) = @_;
-	my ($out, $err, $status) = run_script($run->{connstr}, "\\set ON_ERROR_STOP on\n" . fits_setup(), 120);
+	my ($out, $err, $status) = run_script($run->{connstr}, "\\set ON_ERROR_STOP on\n" . fits_setup() . effects_setup(), 120);
 
 	die $err if $status;
 }
@@ -76,6 +77,24 @@ sub run_problems
 		$run->{problems}++;
 		$run->{ways} += @$answers;
 		$run->{errors}++ if $answers->[0]{state} ne '00000';
+	}
+	return @findings;
+}
+
+# Runs problems with absorbed effects; returns what is wrong, as texts.
+sub run_effects
+{
+	my ($run, @numbers) = @_;
+	my @findings;
+
+	for my $number (@numbers)
+	{
+		my $script = effects_script($run->{seed}, $number);
+		my ($out, $err, $status) = run_script($run->{connstr}, $script, $run->{patience});
+
+		print $script, $out, $err if $run->{show};
+		push @findings, "--seed $run->{seed} --effects --problem $number: " . ($out =~ /^\@(.*)$/m ? $1 : "psql: $err")
+		  if $out !~ /^\@$/m;
 	}
 	return @findings;
 }

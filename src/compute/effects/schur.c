@@ -145,7 +145,16 @@ make_cells(const GrEffects *effects, GrSchur *schur, Row *row, GrError *err)
 	return true;
 }
 
-/* Fills schur->diagonal. */
+/*
+ * A level's size is its diagonal element and this share of its weights. Rounding errors of the other elements of its row
+ * are of the order of the weights, and the diagonal element may be 0.
+ */
+#define SHARE_OF_WEIGHTS 1e-4
+
+/* A diagonal element below this share of the level's weights is 0. */
+#define ROUNDING 1e-13
+
+/* Fills schur->diagonal and schur->size. */
 static bool
 make_diagonal(const GrEffects *effects, GrSchur *schur, GrError *err)
 {
@@ -153,12 +162,21 @@ make_diagonal(const GrEffects *effects, GrSchur *schur, GrError *err)
 	int32_t		nmain = effects->rows->nlevels[effects->main];
 
 	schur->diagonal = calloc((size_t) schur->q, sizeof(double));
-	if (schur->diagonal == NULL)
+	schur->size = calloc((size_t) schur->q, sizeof(double));
+	if (schur->diagonal == NULL || schur->size == NULL)
 		return no_memory(err);
 	for (int32_t i = 0; i < nmain; i++)
 		for (int64_t k = cells->begin[i]; k < cells->begin[i + 1]; k++)
-			schur->diagonal[cells->column[k]] +=
-				cells->value[k] * (1 - cells->value[k] / effects->main_weight[i]);
+		{
+			schur->diagonal[cells->column[k]] += cells->value[k] * (1 - cells->value[k] / effects->main_weight[i]);
+			schur->size[cells->column[k]] += cells->value[k];
+		}
+	for (int32_t o = 0; o < schur->q; o++)
+	{
+		if (schur->diagonal[o] < ROUNDING * schur->size[o])
+			schur->diagonal[o] = 0;
+		schur->size[o] = schur->diagonal[o] + SHARE_OF_WEIGHTS * schur->size[o];
+	}
 	return true;
 }
 
@@ -424,6 +442,7 @@ gr_schur_close(GrSchur *schur)
 	free_sparse(&schur->cells);
 	free_sparse(&schur->l);
 	free(schur->diagonal);
+	free(schur->size);
 	free(schur->pivot);
 	free(schur->d);
 	free(schur->rest);

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* A pivot below this share of its diagonal element is 0: a level that others span. */
+/* A pivot below this share of its size is 0: the level is one that others span. */
 #define GR_SCHUR_TOLERANCE 1e-9
 
 /* Most levels of the dense remainder. */
@@ -58,6 +58,7 @@ typedef struct GrSchur
 	int32_t		q;
 	GrSparse	cells;			/* by level of the main factor: levels of S among its rows, with sums of weights */
 	double	   *diagonal;		/* of S */
+	double	   *size;			/* by level: what its pivots are compared to */
 	bool		factored;
 	/* sparse stage: nsparse levels in the order of their elimination */
 	int32_t		nsparse;
@@ -93,8 +94,8 @@ extern size_t gr_schur_work_size(const GrEffects *effects, int stride);
 /* Eliminates S, given as a sparse matrix with both triangles, which it frees. Sets schur->factored if it succeeds. */
 extern bool gr_schur_eliminate(GrSchur *schur, GrSparse *s, const GrHost *host, GrError *err);
 
-/* Factors dense->a. diagonal: by row, the size to which pivots are compared. Returns false if canceled. */
-extern bool gr_dense_factor(GrDense *dense, const double *diagonal, const GrHost *host);
+/* Factors dense->a. size: by row, what its pivots are compared to, positive. Returns false if canceled. */
+extern bool gr_dense_factor(GrDense *dense, const double *size, const GrHost *host);
 
 /* Solves for stride right-hand sides, m x stride, in place. work: as many numbers */
 extern void gr_dense_solve(const GrDense *dense, double *b, int stride, double *work);

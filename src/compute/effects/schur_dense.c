@@ -171,7 +171,7 @@ factor_blocks(GrDense *dense, Block *block, const GrHost *host)
 }
 
 bool
-gr_dense_factor(GrDense *dense, const double *diagonal, const GrHost *host)
+gr_dense_factor(GrDense *dense, const double *size, const GrHost *host)
 {
 	size_t		m = (size_t) dense->m;
 	double	   *memory = malloc((m * (2 + 2 * BLOCK) + BLOCK + 1) * sizeof(double));
@@ -184,7 +184,7 @@ gr_dense_factor(GrDense *dense, const double *diagonal, const GrHost *host)
 	dense->rank = 0;
 	if (memory == NULL)
 		return false;
-	memcpy(block.size, diagonal, m * sizeof(double));
+	memcpy(block.size, size, m * sizeof(double));
 	for (int k = 0; k < dense->m; k++)
 		dense->order[k] = k;
 	ok = factor_blocks(dense, &block, host);

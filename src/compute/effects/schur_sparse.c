@@ -13,7 +13,7 @@
 /* Levels that are left when elimination turns to the dense remainder in any case */
 #define SMALL 64
 
-/* A pivot of less than this share of its diagonal element waits for the dense stage, which pivots. */
+/* A pivot of less than this share of its size waits for the dense stage, which pivots. */
 #define POSTPONED 1e-6
 
 /* Levels with more neighbours than this times the root of all levels are long; their rows are arrays. */
@@ -320,7 +320,7 @@ eliminate_levels(Elimination *e, const GrHost *host, GrError *err)
 		unchain(e, v);
 		e->nleft--;
 		d = e->diagonal[v];
-		if (e->row[v].n == 0 && !(d > GR_SCHUR_TOLERANCE * e->schur->diagonal[v]))
+		if (e->row[v].n == 0 && !(d > GR_SCHUR_TOLERANCE * e->schur->size[v]))
 		{
 			/* nothing is left of the level, and it has no neighbours */
 			e->schur->pivot[e->schur->nsparse] = v;
@@ -329,7 +329,7 @@ eliminate_levels(Elimination *e, const GrHost *host, GrError *err)
 			e->state[v] = ELIMINATED;
 			continue;
 		}
-		if (!(d > POSTPONED * e->schur->diagonal[v]))
+		if (!(d > POSTPONED * e->schur->size[v]))
 		{
 			e->state[v] = POSTPONED_STATE;
 			e->npostponed++;
@@ -367,7 +367,7 @@ factor_rest(Elimination *e, int32_t *number, const GrHost *host, GrError *err)
 		if (e->state[o] != ELIMINATED)
 		{
 			number[o] = dense->m;
-			size[dense->m] = schur->diagonal[o];
+			size[dense->m] = schur->size[o];
 			schur->rest[dense->m++] = o;
 		}
 	for (int32_t k = 0; k < m; k++)
