@@ -43,10 +43,10 @@ SET proallargtypes = proallargtypes OPERATOR(pg_catalog.||) 'pg_catalog.float8':
 WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_catalog.regprocedure;
 
 --
--- gpu_ols_fit: a further argument, absorb
+-- gpu_ols_fit, gpu_glm_fit: a further argument, absorb
 --
 
--- Changed in the catalogue, too, so that views that call the function stay: the arguments are those of another function.
+-- Changed in the catalogue, too, so that views that call the functions stay: the arguments are those of other functions.
 CREATE FUNCTION gpu_ols_fit_with_absorb(query text DEFAULT NULL, intercept boolean DEFAULT true,
                                         formula text DEFAULT NULL, weights text DEFAULT NULL,
                                         frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
@@ -54,14 +54,35 @@ CREATE FUNCTION gpu_ols_fit_with_absorb(query text DEFAULT NULL, intercept boole
                                         absorb text[] DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_glm_fit_with_absorb(query text DEFAULT NULL, family text DEFAULT 'gaussian',
+                                        link text DEFAULT NULL, intercept boolean DEFAULT true,
+                                        formula text DEFAULT NULL, weights text DEFAULT NULL,
+                                        frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0,
+                                        max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL,
+                                        vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                                        firth boolean DEFAULT false, kept text DEFAULT NULL, rows text DEFAULT NULL,
+                                        absorb text[] DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 UPDATE pg_catalog.pg_proc old
 SET pronargs = new.pronargs, pronargdefaults = new.pronargdefaults, proargtypes = new.proargtypes,
     proargnames = new.proargnames, proargdefaults = new.proargdefaults
 FROM pg_catalog.pg_proc new
-WHERE old.oid OPERATOR(pg_catalog.=)
-      'gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)'::pg_catalog.regprocedure
-  AND new.oid OPERATOR(pg_catalog.=)
-      'gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[])'::pg_catalog.regprocedure;
+WHERE (old.oid OPERATOR(pg_catalog.=)
+       'gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)'::pg_catalog.regprocedure
+       AND new.oid OPERATOR(pg_catalog.=)
+       'gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[])'
+       ::pg_catalog.regprocedure)
+   OR (old.oid OPERATOR(pg_catalog.=)
+       'gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text, '
+       'text[], boolean, text, text)'
+       ::pg_catalog.regprocedure
+       AND new.oid OPERATOR(pg_catalog.=)
+       'gpu_glm_fit_with_absorb(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text, '
+       'text[], boolean, text, text, text[])'
+       ::pg_catalog.regprocedure);
+DROP FUNCTION gpu_glm_fit_with_absorb(text, text, text, boolean, text, text, text, text, float8, int, float8, float8,
+                                      text, text[], boolean, text, text, text[]);
 CREATE FUNCTION gpu_effects(query text, formula text DEFAULT NULL, absorb text[] DEFAULT NULL,
                             weights text DEFAULT NULL, frequencies text DEFAULT NULL)
     RETURNS TABLE (effect text, level text, estimate float8, n bigint)

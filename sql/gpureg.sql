@@ -1013,7 +1013,7 @@ CREATE FUNCTION gpu_glm_fit(query text DEFAULT NULL, family text DEFAULT 'gaussi
                             frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0,
                             max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL,
                             vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL, firth boolean DEFAULT false,
-                            kept text DEFAULT NULL, rows text DEFAULT NULL)
+                            kept text DEFAULT NULL, rows text DEFAULT NULL, absorb text[] DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -1736,7 +1736,7 @@ COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, flo
                                    text[], boolean, text, text)
     IS 'logistic regression over a query: the model';
 COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text,
-                                text[], boolean, text, text)
+                                text[], boolean, text, text, text[])
     IS 'generalised linear model over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';

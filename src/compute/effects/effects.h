@@ -28,6 +28,7 @@ typedef struct GrEffectRows
 	int			stride;			/* values of a row in memory: ncols and padding of zeros */
 	double	   *values;			/* nrows x stride */
 	double	   *weights;		/* nrows, positive; NULL: all 1 */
+	double	   *offsets;		/* nrows; NULL: all 0 */
 	bool		counts;			/* weights are frequencies: a row with more than 1 is no singleton */
 	int			nfactors;
 	int32_t    *code[GR_EFFECTS_MAX];	/* nrows each, from 0 */
@@ -49,6 +50,12 @@ gr_effect_stride(int ncols)
  * Fails with GR_NO_MEMORY or GR_CANCELED.
  */
 extern bool gr_effect_rows_prune(GrEffectRows *rows, int64_t *ndropped, const GrHost *host, GrError *err);
+
+/*
+ * Removes the rows of levels in which every response (the last column) is 0 or, if ones, every response is 1: an
+ * infinite effect fits them. Adds their number to *ndropped. Fails with GR_NO_MEMORY.
+ */
+extern bool gr_effect_rows_drop_constant(GrEffectRows *rows, bool ones, int64_t *ndropped, GrError *err);
 
 /*
  * Numbers the levels of a factor that rows have from 0 on, in their order. Returns the old codes of the new ones, in

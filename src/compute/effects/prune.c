@@ -81,6 +81,8 @@ close_ranks(GrEffectRows *rows, const bool *dropped)
 				   (size_t) rows->stride * sizeof(double));
 			if (rows->weights != NULL)
 				rows->weights[to] = rows->weights[r];
+			if (rows->offsets != NULL)
+				rows->offsets[to] = rows->offsets[r];
 			for (int f = 0; f < rows->nfactors; f++)
 				rows->code[f][to] = rows->code[f][r];
 			for (int c = 0; c < rows->nclusters; c++)
@@ -121,6 +123,48 @@ gr_effect_rows_prune(GrEffectRows *rows, int64_t *ndropped, const GrHost *host, 
 	free(p.queue);
 	free(p.dropped);
 	return ok && (!gr_canceled(host) || gr_fail(err, GR_CANCELED, GR_NO_COLUMN, "singletons"));
+}
+
+/* Marks the rows of factor f's levels with a constant response. has: nlevels; bit 1: not 0, bit 2: not 1 */
+static void
+mark_constant(const GrEffectRows *rows, int f, bool ones, char *has, bool *dropped)
+{
+	memset(has, 0, (size_t) rows->nlevels[f]);
+	for (int64_t r = 0; r < rows->nrows; r++)
+	{
+		double		y = rows->values[r * rows->stride + rows->ncols - 1];
+
+		if (!dropped[r])
+			has[rows->code[f][r]] |= (y != 0 ? 1 : 0) | (y != 1 || !ones ? 2 : 0);
+	}
+	for (int64_t r = 0; r < rows->nrows; r++)
+		dropped[r] |= has[rows->code[f][r]] != 3;
+}
+
+bool
+gr_effect_rows_drop_constant(GrEffectRows *rows, bool ones, int64_t *ndropped, GrError *err)
+{
+	int32_t		most = 1;
+	int64_t		before = rows->nrows;
+	bool	   *dropped = calloc((size_t) rows->nrows + 1, sizeof(bool));
+	char	   *has;
+
+	for (int f = 0; f < rows->nfactors; f++)
+		most = rows->nlevels[f] > most ? rows->nlevels[f] : most;
+	has = malloc((size_t) most);
+	if (dropped == NULL || has == NULL)
+	{
+		free(dropped);
+		free(has);
+		return gr_fail(err, GR_NO_MEMORY, GR_NO_COLUMN, "separated rows");
+	}
+	for (int f = 0; f < rows->nfactors; f++)
+		mark_constant(rows, f, ones, has, dropped);
+	close_ranks(rows, dropped);
+	*ndropped += before - rows->nrows;
+	free(dropped);
+	free(has);
+	return true;
 }
 
 int32_t *

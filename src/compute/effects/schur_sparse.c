@@ -410,8 +410,8 @@ begin_elimination(Elimination *e, GrSchur *schur)
 	schur->d = malloc(q * sizeof(double));
 	schur->l.begin = calloc(q + 1, sizeof(int64_t));
 	return e->row != NULL && e->diagonal != NULL && e->first != NULL && e->next != NULL && e->previous != NULL &&
-		e->state != NULL && e->array != NULL && e->column != NULL && e->value != NULL && schur->pivot != NULL && schur->d != NULL &&
-		schur->l.begin != NULL;
+		e->state != NULL && e->array != NULL && e->column != NULL && e->value != NULL && schur->pivot != NULL &&
+		schur->d != NULL && schur->l.begin != NULL;
 }
 
 static void

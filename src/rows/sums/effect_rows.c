@@ -55,7 +55,7 @@ check_memory(CodeReceiver *receiver, int64 room)
 {
 	GrCodedRows *coded = receiver->coded;
 	double		size = (double) room * (coded->rows.stride * sizeof(double) + receiver->nsides * sizeof(int32_t) +
-										(coded->rows.weights != NULL ? sizeof(double) : 0));
+										(coded->shape.weight + coded->shape.offset) * sizeof(double));
 
 	for (int k = 0; k < receiver->nsides; k++)
 		size += dictionary_of(coded, k)->size;
@@ -82,6 +82,9 @@ set_room(CodeReceiver *receiver, int64 room)
 	if (receiver->coded->shape.weight)
 		rows->weights = first ? palloc_extended(room * sizeof(double), MCXT_ALLOC_HUGE) :
 			repalloc_huge(rows->weights, room * sizeof(double));
+	if (receiver->coded->shape.offset)
+		rows->offsets = first ? palloc_extended(room * sizeof(double), MCXT_ALLOC_HUGE) :
+			repalloc_huge(rows->offsets, room * sizeof(double));
 	for (int k = 0; k < receiver->nsides; k++)
 	{
 		int32_t   **codes = codes_of(receiver->coded, k);
@@ -133,6 +136,8 @@ finish_block(CodeReceiver *receiver)
 		memset(to + rows->ncols, 0, (rows->stride - rows->ncols) * sizeof(double));
 		if (coded->shape.weight)
 			rows->weights[rows->nrows] = from[gr_weight_at(coded->shape)];
+		if (coded->shape.offset)
+			rows->offsets[rows->nrows] = from[gr_offset_at(coded->shape)];
 	}
 	receiver->nblock = 0;
 }

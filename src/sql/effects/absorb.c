@@ -31,8 +31,8 @@ close_fit(void *arg)
 	gr_effects_close(&((GrAbsorbFit *) arg)->effects);
 }
 
-static void
-raise_error(const GrAbsorbFit *fit, const GrError *err)
+void
+gr_absorb_raise(const GrAbsorbFit *fit, const GrError *err)
 {
 	gr_raise_columns(err, fit->coded.shape.nfeatures, fit->ingest.names);
 }
@@ -78,15 +78,31 @@ keep_old_codes(GrAbsorbFit *fit, int f, const int32_t *old)
 		fit->level_code[f][l] = fit->level_code[f][old[l]];
 }
 
-/* Drops singletons, and numbers the levels that are left. */
+/* Raises an ERROR if a way of clusters has a single one. */
 static void
-prune(GrAbsorbFit *fit)
+check_clusters(const GrAbsorbFit *fit)
+{
+	const GrEffectRows *rows = &fit->coded.rows;
+
+	for (int c = 0; c < rows->nclusters; c++)
+		if (rows->cluster_nlevels[c] < 2)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("cluster-robust covariances need at least two clusters"),
+					 errdetail("Column \"%s\" has the same value in every row used.", fit->roles.clusters[c]),
+					 errhint("Name a column that has different values among these rows.")));
+}
+
+void
+gr_absorb_prune(GrAbsorbFit *fit)
 {
 	GrEffectRows *rows = &fit->coded.rows;
 	GrError		err = {0};
+	int64_t		ndropped;
 
-	if (!gr_effect_rows_prune(rows, &fit->nsingletons, &gr_host, &err))
-		raise_error(fit, &err);
+	if (!gr_effect_rows_prune(rows, &ndropped, &gr_host, &err))
+		gr_absorb_raise(fit, &err);
+	fit->nsingletons += ndropped;
 	if (rows->nrows == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
@@ -101,11 +117,12 @@ prune(GrAbsorbFit *fit)
 											absorbed ? &rows->nlevels[f] : &rows->cluster_nlevels[c], &err);
 
 		if (old == NULL)
-			raise_error(fit, &err);
+			gr_absorb_raise(fit, &err);
 		if (absorbed)
 			keep_old_codes(fit, f, old);
 		free(old);
 	}
+	check_clusters(fit);
 	fit->nobs = 0;
 	for (int64 r = 0; r < rows->nrows; r++)
 	{
@@ -128,16 +145,15 @@ name_effects(const GrRoles *roles)
 	return names.data;
 }
 
-/* Prepares the effects and projects all columns. keeps: the effects will be estimated */
-static void
-project(GrAbsorbFit *fit, bool keeps)
+void
+gr_absorb_project(GrAbsorbFit *fit, bool keeps)
 {
 	GrEffectRows *rows = &fit->coded.rows;
 	GrError		err = {0};
 
 	fit->column = palloc(rows->ncols * sizeof(GrEffectColumn));
 	if (!gr_effects_open(&fit->effects, rows, &gr_host, &err))
-		raise_error(fit, &err);
+		gr_absorb_raise(fit, &err);
 	if (fit->nobs <= fit->effects.df)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -147,12 +163,11 @@ project(GrAbsorbFit *fit, bool keeps)
 				 errhint("Absorb fewer columns, or columns with fewer levels.")));
 	fit->effects.keeps = keeps;
 	if (!gr_effects_project(&fit->effects, rows->values, fit->column, &gr_host, &err))
-		raise_error(fit, &err);
+		gr_absorb_raise(fit, &err);
 }
 
-/* Returns the sums of products of the projected columns. Their observations are less the effects' degrees of freedom. */
-static GrGram
-sum_products(GrAbsorbFit *fit)
+GrGram
+gr_absorb_products(GrAbsorbFit *fit)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	GrRowShape	shape = gr_plain_shape(fit->coded.shape.nfeatures);
@@ -210,7 +225,7 @@ small_sample_factor(GrAbsorbFit *fit, const GrModel *model, int64 nclusters)
 		for (int c = 0; c < rows->nclusters && !nested; c++)
 			nested = gr_effect_is_nested(rows, f, c, &err);
 		if (err.status != GR_OK)
-			raise_error(fit, &err);
+			gr_absorb_raise(fit, &err);
 		nnested += nested;
 		k -= nested ? rows->nlevels[f] - 1 : 0;
 	}
@@ -220,24 +235,8 @@ small_sample_factor(GrAbsorbFit *fit, const GrModel *model, int64 nclusters)
 	return (fit->nobs - 1) / (fit->nobs - k) * nclusters / (nclusters - 1.0);
 }
 
-/* Raises an ERROR if a way of clusters has a single one. */
-static void
-check_clusters(const GrAbsorbFit *fit)
-{
-	const GrEffectRows *rows = &fit->coded.rows;
-
-	for (int c = 0; c < rows->nclusters; c++)
-		if (rows->cluster_nlevels[c] < 2)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("cluster-robust covariances need at least two clusters"),
-					 errdetail("Column \"%s\" has the same value in every row used.", fit->roles.clusters[c]),
-					 errhint("Name a column that has different values among these rows.")));
-}
-
-/* Replaces the model's covariances, which are iid, by robust ones. */
-static void
-make_robust(GrAbsorbFit *fit, GrModel *model)
+void
+gr_absorb_robust(GrAbsorbFit *fit, GrModel *model, const double *bread, double squares, bool perfect)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	int			k = model->nterms;
@@ -245,14 +244,12 @@ make_robust(GrAbsorbFit *fit, GrModel *model)
 	bool		clustered = gr_vcov_is_clustered(fit->options->vcov);
 	GrMeatWay	first = clustered ? GR_MEAT_FIRST : GR_MEAT_ROWS;
 	GrMeatWay	last = !clustered ? GR_MEAT_ROWS : rows->nclusters > 1 ? GR_MEAT_BOTH : GR_MEAT_FIRST;
-	double	   *bread = palloc_extended(size, MCXT_ALLOC_HUGE);
 	double	   *meat = palloc_extended(size, MCXT_ALLOC_HUGE);
 	double	   *work = palloc_extended(size, MCXT_ALLOC_HUGE);
 	double	   *inverse = palloc(k * sizeof(double));
-	double		least = INFINITY;
-	double		factor;
-	bool		perfect = model->deviance == 0;
 	GrVarianceKind *kinds = palloc(k * sizeof(GrVarianceKind));
+	int64		least = PG_INT64_MAX;
+	double		factor;
 	GrError		err = {0};
 	int64_t		nclusters;
 
@@ -260,28 +257,58 @@ make_robust(GrAbsorbFit *fit, GrModel *model)
 	model->vcov_low = NULL;
 	for (int c = 0; c < rows->nclusters; c++)
 		least = Min(least, rows->cluster_nlevels[c]);
-	if (clustered)
-		model->df_inference = least - 1;
+	if (clustered && gr_is_linear(model->distribution))
+		model->df_inference = (double) least - 1;
 	if (model->df_residual <= 0)
 		return;
-	for (Size i = 0; i < (Size) k * k; i++)
-		bread[i] = perfect ? model->vcov[i] : model->vcov[i] / model->dispersion;
-	fit->residuals = palloc_extended(rows->nrows * sizeof(double), MCXT_ALLOC_HUGE);
-	gr_effect_residuals(rows, model->coef, fit->residuals);
-	factor = small_sample_factor(fit, model, clustered ? (int64) least : 0);
+	factor = small_sample_factor(fit, model, least);
 	for (GrMeatWay way = first; way <= last; way++)
 	{
 		if (!gr_effect_meat(rows, fit->residuals, way, meat, &nclusters, &gr_host, &err))
-			raise_error(fit, &err);
+			gr_absorb_raise(fit, &err);
 		gr_effect_sandwich(bread, meat, k, way == GR_MEAT_BOTH ? -factor : factor, way != first, model->vcov, work);
 		CHECK_FOR_INTERRUPTS();
 	}
 	for (int i = 0; i < k; i++)
 		inverse[i] = bread[(Size) i * k + i];
-	if (gr_judge_variances(model->vcov, k, inverse, model->deviance, rows->nclusters > 1, perfect, kinds) > 0)
+	if (gr_judge_variances(model->vcov, k, inverse, squares, rows->nclusters > 1, perfect, kinds) > 0)
 		gr_warn_of_variances(model, kinds, perfect,
 							 !clustered ? GR_VCOV_OF_ROWS :
 							 rows->nclusters > 1 ? GR_VCOV_OF_TWO_WAYS : GR_VCOV_OF_CLUSTERS);
+}
+
+double *
+gr_absorb_bread(const GrModel *model)
+{
+	Size		n = (Size) model->nterms * model->nterms;
+	double	   *bread = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < n; i++)
+		bread[i] = model->dispersion > 0 ? model->vcov[i] / model->dispersion : model->vcov[i];
+	return bread;
+}
+
+void
+gr_absorb_describe(const GrAbsorbFit *fit, GrModel *model)
+{
+	const GrEffectRows *rows = &fit->coded.rows;
+	GrAbsorbed *absorbed = palloc0(sizeof(GrAbsorbed));
+
+	absorbed->names = name_effects(&fit->roles);
+	absorbed->df = (double) fit->effects.df;
+	absorbed->df_is_bound = fit->effects.df_is_bound;
+	absorbed->within_tss = model->null_deviance;
+	absorbed->nsingletons = (double) fit->nsingletons;
+	absorbed->nseparated = (double) fit->nseparated;
+	absorbed->nfactors = rows->nfactors;
+	for (int f = 0; f < rows->nfactors; f++)
+		absorbed->nlevels[f] = rows->nlevels[f];
+	model->extras.absorbed = absorbed;
+	model->nrows = (int64) fit->nobs;
+	model->nskipped = fit->coded.nskipped;
+	model->device = "cpu";
+	model->design = fit->ingest.design;
+	gr_extras_take_roles(&model->extras, &fit->roles);
 }
 
 /* Solves the sums, and sets what the model says about the effects. */
@@ -290,29 +317,21 @@ solve(GrAbsorbFit *fit, GrModel *model)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	const GrEffectColumn *response = &fit->column[rows->ncols - 1];
-	GrGram		gram = sum_products(fit);
-	GrAbsorbed *absorbed = palloc0(sizeof(GrAbsorbed));
+	GrGram		gram = gr_absorb_products(fit);
 
 	gr_model_solve(model, &gram, false, fit->ingest.names, true, NULL);
-	absorbed->names = name_effects(&fit->roles);
-	absorbed->df = (double) fit->effects.df;
-	absorbed->df_is_bound = fit->effects.df_is_bound;
-	absorbed->within_tss = model->null_deviance;
-	absorbed->nsingletons = (double) fit->nsingletons;
-	absorbed->nfactors = rows->nfactors;
-	for (int f = 0; f < rows->nfactors; f++)
-		absorbed->nlevels[f] = rows->nlevels[f];
-	model->extras.absorbed = absorbed;
-	model->nrows = (int64) fit->nobs;
+	gr_absorb_describe(fit, model);
 	model->null_deviance = response->centered;
 	model->log_lik = gr_gaussian_log_likelihood(model->deviance, fit->nobs, fit->log_constant);
-	if (fit->options->vcov != GR_VCOV_IID)
-		make_robust(fit, model);
+	if (fit->options->vcov == GR_VCOV_IID)
+		return;
+	fit->residuals = palloc_extended(rows->nrows * sizeof(double), MCXT_ALLOC_HUGE);
+	gr_effect_residuals(rows, model->coef, fit->residuals);
+	gr_absorb_robust(fit, model, gr_absorb_bread(model), model->deviance, model->deviance == 0);
 }
 
-/* Records the run, with the way in which the effects were eliminated. */
-static void
-record(const GrAbsorbFit *fit, const char *name, double started, double read_done)
+void
+gr_absorb_record(const GrAbsorbFit *fit, const char *name)
 {
 	const GrEffects *effects = &fit->effects;
 	GrPlace		place = {0};
@@ -329,13 +348,13 @@ record(const GrAbsorbFit *fit, const char *name, double started, double read_don
 				 effects->q, effects->nprojections, effects->niterations);
 	gr_place_on_cpu(&place, reason);
 	gr_record_pass(&place, &(GrPassRecord) {
-		.function = name,.nrows = fit->coded.rows.nrows,.nfeatures = fit->coded.shape.nfeatures,.started = started,
-		.read_done = read_done,.solved = gr_now()
+		.function = name,.nrows = fit->coded.rows.nrows,.nfeatures = fit->coded.shape.nfeatures,.started = fit->started,
+		.read_done = fit->read_done,.solved = gr_now()
 	});
 }
 
-static void
-check_options(const GrFitRows *rows, const GrGlmOptions *options)
+void
+gr_absorb_check(const GrFitRows *rows, const GrGlmOptions *options)
 {
 	if (rows->kept != NULL)
 		ereport(ERROR,
@@ -351,38 +370,42 @@ check_options(const GrFitRows *rows, const GrGlmOptions *options)
 }
 
 GrAbsorbFit *
-gr_absorb_run(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrAbsorbOptions *options,
-			  GrModel *model)
+gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOptions *options)
 {
 	GrAbsorbFit *fit = palloc0(sizeof(GrAbsorbFit));
-	double		started = gr_now();
-	double		read_done;
-	ErrorContextCallback context;
 
-	check_options(rows, options->fit);
+	gr_absorb_check(rows, options->fit);
+	fit->started = gr_now();
 	fit->roles = options->roles;
 	fit->roles.cluster_keys = false;
 	fit->options = options->fit;
 	fit->callback.func = close_fit;
 	fit->callback.arg = fit;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &fit->callback);
-	gr_enter_query(&context, rows->query);
-	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &fit->roles, false, &fit->ingest);
+	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, options->fit->distribution.family, &fit->roles, false,
+					  &fit->ingest);
 	gr_read_coded_rows(&fit->ingest, &fit->roles, &fit->coded);
 	check_features(fit);
-	read_done = gr_now();
 	if (options->effects)
 		sort_levels(fit);
-	prune(fit);
-	check_clusters(fit);
-	project(fit, options->effects);
+	fit->read_done = gr_now();
+	return fit;
+}
+
+GrAbsorbFit *
+gr_absorb_run(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrAbsorbOptions *options,
+			  GrModel *model)
+{
+	GrAbsorbFit *fit;
+	ErrorContextCallback context;
+
+	gr_enter_query(&context, rows->query);
+	fit = gr_absorb_begin(fcinfo, rows, options);
+	gr_absorb_prune(fit);
+	gr_absorb_project(fit, options->effects);
 	solve(fit, model);
 	gr_leave_query(&context);
-	record(fit, name, started, read_done);
-	model->device = "cpu";
-	model->nskipped = fit->coded.nskipped;
-	model->design = fit->ingest.design;
-	gr_extras_take_roles(&model->extras, &fit->roles);
+	gr_absorb_record(fit, name);
 	return fit;
 }
 
@@ -390,9 +413,11 @@ Datum
 gr_absorb_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
 			  const GrGlmOptions *options)
 {
-	const GrAbsorbOptions own = {.roles = *roles,.fit = options};
+	GrGlmOptions linear = *options;
+	const GrAbsorbOptions own = {.roles = *roles,.fit = &linear};
 	GrModel		model = {0};
 
+	linear.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 	(void) gr_absorb_run(fcinfo, name, rows, &own, &model);
 	return gr_model_datum(fcinfo, &model);
 }

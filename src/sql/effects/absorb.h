@@ -14,6 +14,7 @@
 
 #include "compute/effects/effects.h"
 #include "compute/glm/glm_fit.h"
+#include "compute/linalg/gram.h"
 #include "rows/columns/columns.h"
 #include "rows/sums/effect_rows.h"
 #include "rows/sums/kept_source.h"
@@ -30,6 +31,9 @@ typedef struct GrAbsorbFit
 	GrEffectColumn *column;		/* results of the projection */
 	int32	   *level_code[GR_EFFECTS_MAX]; /* by factor: dictionary's codes of the levels, in the order of their values */
 	int64		nsingletons;
+	int64		nseparated;		/* rows dropped because an infinite effect fits them */
+	double		started;		/* times as gr_now() */
+	double		read_done;
 	double		nobs;			/* rows, or the sum of their frequencies */
 	double		log_constant;
 	double	   *residuals;
@@ -39,7 +43,7 @@ typedef struct GrAbsorbFit
 typedef struct GrAbsorbOptions
 {
 	GrRoles		roles;
-	const GrGlmOptions *fit;	/* vcov */
+	const GrGlmOptions *fit;	/* distribution and vcov */
 	bool		effects;		/* the effects will be estimated: levels are in the order of their values */
 } GrAbsorbOptions;
 
@@ -48,6 +52,41 @@ typedef struct GrAbsorbOptions
  * it cuts off. Raises an ERROR if a column is named twice or both places name columns.
  */
 extern void gr_absorb_arguments(FunctionCallInfo fcinfo, int absorb, GrRoles *roles);
+
+/* Steps of a fit; the current memory context owns what they make */
+
+/* Raises an ERROR unless the options can be combined with absorbed effects. */
+extern void gr_absorb_check(const GrFitRows *rows, const GrGlmOptions *options);
+
+/* Reads the rows. */
+extern GrAbsorbFit *gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOptions *options);
+
+/* Drops singletons, numbers the levels that are left, and counts the observations. */
+extern void gr_absorb_prune(GrAbsorbFit *fit);
+
+/* Prepares the effects by the rows' weights and projects all columns. keeps: the effects will be estimated */
+extern void gr_absorb_project(GrAbsorbFit *fit, bool keeps);
+
+/* Returns the sums of products of the projected columns. Their observations are less the effects' degrees of freedom. */
+extern GrGram gr_absorb_products(GrAbsorbFit *fit);
+
+/* Sets what a model has from the rows and the effects. model->null_deviance becomes the sum of squares within them. */
+extern void gr_absorb_describe(const GrAbsorbFit *fit, GrModel *model);
+
+/* Returns the inverse of X'WX of a linear model that was solved: its covariances without the dispersion. */
+extern double *gr_absorb_bread(const GrModel *model);
+
+/*
+ * Replaces the model's covariances by robust ones, from fit->residuals and the rows' weights. squares: the sum of
+ * squared Pearson residuals; perfect: it is rounding errors
+ */
+extern void gr_absorb_robust(GrAbsorbFit *fit, GrModel *model, const double *bread, double squares, bool perfect);
+
+/* Records the run for gpu_last_run(), with the way in which the effects were eliminated. */
+extern void gr_absorb_record(const GrAbsorbFit *fit, const char *name);
+
+/* Raises err, naming its column. */
+extern void gr_absorb_raise(const GrAbsorbFit *fit, const GrError *err);
 
 /*
  * Fits a linear regression, and fills the model. The current memory context owns the fit. name: the SQL function's, for
@@ -59,5 +98,9 @@ extern GrAbsorbFit *gr_absorb_run(FunctionCallInfo fcinfo, const char *name, con
 /* Fits a linear regression with roles->nabsorbed > 0 and returns the model. name: the SQL function's */
 extern Datum gr_absorb_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
 						   const GrGlmOptions *options);
+
+/* Fits another generalised linear model. quasi: its dispersion is estimated */
+extern Datum gr_absorb_glm_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+							   const GrGlmOptions *options, bool quasi);
 
 #endif							/* GPUREG_ABSORB_H */

@@ -70,6 +70,7 @@ gr_effects(PG_FUNCTION_ARGS)
 	GrAbsorbFit *fit;
 	GrError		err = {0};
 
+	options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;

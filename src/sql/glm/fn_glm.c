@@ -19,6 +19,7 @@
 #include "run/job.h"
 #include "run/raise.h"
 #include "run/report.h"
+#include "sql/effects/absorb.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/linear/ols_fit.h"
 #include "sql/model/fit_arguments.h"
@@ -113,7 +114,8 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 enum
 {
 	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2,
-	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH, GLM_KEPT, GLM_ROWS
+	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH, GLM_KEPT, GLM_ROWS,
+	GLM_ABSORB
 };
 
 /*
@@ -139,7 +141,7 @@ read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
  * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean, kept
- * text, rows text): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and kept are
+ * text, rows text, absorb text[]): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and kept are
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
@@ -173,6 +175,11 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	/* a quasibinomial response may be a share of one trial */
 	roles.unit_weights = named.quasi && gr_family(options.distribution.family)->is_binary && roles.weights == NULL;
 	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
+	gr_absorb_arguments(fcinfo, GLM_ABSORB, &roles);
+	if (roles.nabsorbed > 0 && gr_is_linear(options.distribution) && roles.offsets == NULL && options.l2 == 0)
+		return gr_absorb_fit(fcinfo, "gpu_glm_fit", &rows, &roles, &options);
+	if (roles.nabsorbed > 0)
+		return gr_absorb_glm_fit(fcinfo, "gpu_glm_fit", &rows, &roles, &options, named.quasi);
 	/* linear regression needs only one pass */
 	if (gr_is_linear(options.distribution) && roles.offsets == NULL && options.l2 == 0 &&
 		options.vcov == GR_VCOV_IID)

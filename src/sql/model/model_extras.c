@@ -44,7 +44,7 @@ gr_read_df(const GrExtras *records, int *n)
 }
 
 /* Numbers of GrAbsorbed before those of the factors' levels */
-#define NABSORBED 4
+#define NABSORBED 5
 
 void
 gr_check_not_absorbed(const GrExtras *records)
@@ -81,6 +81,7 @@ read_absorbed(const GrExtras *records)
 	absorbed->df_is_bound = numbers[1] != 0;
 	absorbed->within_tss = numbers[2];
 	absorbed->nsingletons = numbers[3];
+	absorbed->nseparated = numbers[4];
 	absorbed->nfactors = n - NABSORBED;
 	memcpy(absorbed->nlevels, numbers + NABSORBED, absorbed->nfactors * sizeof(double));
 	return absorbed;
@@ -148,6 +149,7 @@ add_absorbed(GrExtras *records, const GrAbsorbed *absorbed)
 	numbers[1] = absorbed->df_is_bound ? 1 : 0;
 	numbers[2] = absorbed->within_tss;
 	numbers[3] = absorbed->nsingletons;
+	numbers[4] = absorbed->nseparated;
 	memcpy(numbers + NABSORBED, absorbed->nlevels, absorbed->nfactors * sizeof(double));
 	value = palloc((NABSORBED + absorbed->nfactors) * GR_EXTRA_NUMBER_SIZE);
 	gr_extras_put_numbers(numbers, NABSORBED + absorbed->nfactors, value);

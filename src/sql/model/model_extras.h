@@ -14,11 +14,12 @@
 /* Effects that a fit absorbed. In the record, the numbers are in this order, then the factors' numbers of levels. */
 typedef struct GrAbsorbed
 {
-	const char *names;			/* as in a formula: firm + year */
+	const char *names;			/* names as in a formula: firm + year */
 	double		df;				/* degrees of freedom that the effects use */
 	bool		df_is_bound;	/* df is an upper bound */
 	double		within_tss;		/* sum of squares of the projected response */
 	double		nsingletons;	/* rows dropped because they are the only ones of a level */
+	double		nseparated;		/* rows dropped because an infinite effect fits them */
 	int			nfactors;
 	double		nlevels[GR_EFFECTS_MAX];	/* by factor: levels among the rows used */
 } GrAbsorbed;

@@ -540,7 +540,11 @@ append_absorbed(StringInfo out, const GrAbsorbed *absorbed, const GrModelSummary
 							  levels.data, absorbed->df_is_bound ? "at most " : "", absorbed->df));
 	if (absorbed->nsingletons > 0)
 		append_line(out, psprintf("  (%.0f observations dropped as singletons)", absorbed->nsingletons));
-	append_line(out, psprintf("Within R-squared:  %s", format_general(s->within_r_squared)));
+	if (absorbed->nseparated > 0)
+		append_line(out, psprintf("  (%.0f observations dropped, as their levels have an infinite effect)",
+								  absorbed->nseparated));
+	if (!isnan(s->within_r_squared))
+		append_line(out, psprintf("Within R-squared:  %s", format_general(s->within_r_squared)));
 }
 
 static void
@@ -625,6 +629,8 @@ append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s
 							  null_df));
 	append_line(out, psprintf("Residual deviance: %*s  on %*s  degrees of freedom", width, deviance, df_width, df));
 	append_rows_left_out(out, model);
+	if (model->extras.absorbed != NULL)
+		append_absorbed(out, model->extras.absorbed, s);
 	appendStringInfo(out, "AIC: %s\n\nNumber of iterations: %d\n",
 					 isnan(s->aic) ? "NA" : format_one(s->aic, DIGITS + 1), model->iterations);
 	if (model->theta_error != 0)
