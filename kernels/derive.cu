@@ -344,14 +344,14 @@ typedef struct Totals
 	double		ones;
 	double		nshares;
 	GrDD		constant;
-	double		losses;
+	GrDD		losses;
 } Totals;
 
 static __device__ inline Totals
 totals_add(Totals a, Totals b)
 {
 	Totals		sum = {a.weights + b.weights, a.ones + b.ones, a.nshares + b.nshares,
-					   gr_dd_add(a.constant, b.constant), a.losses + b.losses};
+					   gr_dd_add(a.constant, b.constant), gr_dd_add(a.losses, b.losses)};
 
 	return sum;
 }
@@ -367,7 +367,7 @@ totals_of(const DerivePlan &plan, const double *row, double error_of_theta)
 		weight = gr_derive_number(&plan.numbers[gr_weight_at(plan.shape)], plan.factors, row);
 	return {weight, weight * y, y != 0.0 && y != 1.0 ? 1.0 : 0.0,
 			gr_dd(gr_log_constant(plan.rules, error_of_theta, y, weight)),
-			plan.rules.family == GR_POISSON ? weight * gr_count_loss(y) : 0.0};
+			gr_dd(gr_row_loss(plan.rules, y, weight))};
 }
 
 /* Adds the totals of a thread block's rows to its part. */
@@ -394,13 +394,14 @@ totals_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, double *t
 	}
 	if (threadIdx.x > 0)
 		return;
-	sum = totals_add({into[0], into[1], into[2], {into[3], into[4]}, into[5]}, shared[0]);
+	sum = totals_add({into[0], into[1], into[2], {into[3], into[4]}, {into[5], into[6]}}, shared[0]);
 	into[0] = sum.weights;
 	into[1] = sum.ones;
 	into[2] = sum.nshares;
 	into[3] = sum.constant.hi;
 	into[4] = sum.constant.lo;
-	into[5] = sum.losses;
+	into[5] = sum.losses.hi;
+	into[6] = sum.losses.lo;
 }
 
 cudaError_t

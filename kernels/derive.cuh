@@ -21,7 +21,7 @@
 
 #define DERIVE_TILE_MAX 1024	/* most rows of a tile */
 #define DERIVE_TOTALS 512		/* partial totals, one per thread block */
-#define DERIVE_NTOTALS 6		/* numbers of each: weights, ones, shares, two halves of the constant, losses */
+#define DERIVE_NTOTALS 7		/* numbers of each: weights, ones, shares, two halves of constant and losses each */
 #define DERIVE_NO_ROW UINT64_MAX
 
 /* A derivation on the device, passed to kernels by value */

@@ -371,6 +371,7 @@ add_totals(Deriving *run, GrRowTotals *totals, GrError *err)
 {
 	double		parts[DERIVE_TOTALS * DERIVE_NTOTALS];
 	GrDD		constant = {};
+	GrDD		losses = {};
 
 	if (!gr_has_totals(run->plan.shape, run->plan.rules))
 		return true;
@@ -383,8 +384,10 @@ add_totals(Deriving *run, GrRowTotals *totals, GrError *err)
 		totals->ones += part[1];
 		totals->nshares += part[2];
 		constant = gr_dd_add(constant, GrDD{part[3], part[4]});
-		totals->losses += part[5];
+		losses = gr_dd_add(losses, GrDD{part[5], part[6]});
 	}
+	totals->losses = losses.hi;
+	totals->losses_lo = losses.lo;
 	/* condition of gr_totals_add() */
 	if (run->plan.rules.family > GR_BINOMIAL || run->plan.rules.weighting == GR_PRIOR_WEIGHTS)
 	{

@@ -261,7 +261,7 @@ SELECT gpu_logreg_step_agg('{}', y > 0, x) AS logistic, gpu_glm_step_agg('poisso
         '"request":[0,0,0,0,0,0],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,0,0,0,0,0,0,0]}')::gpu_logreg_step AS fast,
        ('{"version":1,"features":1,"skipped":0,"pass":0,"roles":8,"family":2,"link":4,"faces":0,"changed":0,"rows":0,'
         '"workers":0,"relative":[0],"theta":[0],"request":[0,0,0,0,0,0],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,'
-        || :'zeros' || ',0,0,0,0,0,0]}')::gpu_logreg_step AS linear
+        || :'zeros' || ',0,0,0,0,0,0,0]}')::gpu_logreg_step AS linear
 FROM few;
 SELECT command, step_error(command) FROM (VALUES
     ($$gpu_logreg_step_accum(poisson, '{}', 1, 2)$$), ($$gpu_logreg_step_accum(quasi, '{}', true, 2)$$),

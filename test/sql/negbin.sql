@@ -116,7 +116,7 @@ SELECT * FROM gpu_glance(negbin_made('glm (theta error = 1)', 'poisson', NULL));
 CREATE FUNCTION negbin_pass(family int, theta float8) RETURNS gpu_logreg_step LANGUAGE sql AS $$
     SELECT format('{"version":1,"features":1,"skipped":0,"pass":0,"roles":32,"family":%s,"link":4,"faces":0,'
         '"changed":0,"rows":0,"workers":0,"relative":[0],"theta":[%s],"request":[0,0,0,0,0,0],"sums":[%s]}',
-                  family, theta, array_to_string(array_fill(0, ARRAY[34]), ','))::gpu_logreg_step
+                  family, theta, array_to_string(array_fill(0, ARRAY[35]), ','))::gpu_logreg_step
 $$;
 SELECT negbin_pass(4, 2) IS NOT NULL AS pass;
 SELECT negbin_pass(2, 0);

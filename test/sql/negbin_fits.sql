@@ -55,7 +55,7 @@ FROM (SELECT gpu_glm_fit('SELECT y, x FROM nbsmall UNION ALL SELECT y, x FROM nb
 CREATE FUNCTION negbin_observed(family int, link int, theta float8) RETURNS gpu_logreg_step LANGUAGE sql AS $$
     SELECT format('{"version":1,"features":1,"skipped":0,"pass":0,"roles":112,"family":%s,"link":%s,"faces":0,'
         '"changed":0,"rows":0,"workers":0,"relative":[0],"theta":[%s],"request":[0,0,0,0,0,0],"sums":[%s]}',
-                  family, link, theta, array_to_string(array_fill(0, ARRAY[34]), ','))::gpu_logreg_step
+                  family, link, theta, array_to_string(array_fill(0, ARRAY[35]), ','))::gpu_logreg_step
 $$;
 SELECT negbin_observed(4, 4, 2) IS NOT NULL AS pass;
 SELECT negbin_observed(4, 5, 2);

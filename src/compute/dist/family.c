@@ -110,11 +110,21 @@ add_constant(GrRowTotals *totals, GrDD term)
 	totals->log_constant_lo = sum.lo;
 }
 
+static void
+add_losses(GrRowTotals *totals, GrDD term)
+{
+	GrDD		sum = {totals->losses, totals->losses_lo};
+
+	sum = gr_dd_add(sum, term);
+	totals->losses = sum.hi;
+	totals->losses_lo = sum.lo;
+}
+
 /* Functions of a count. Tabulated, as most counts are small. */
 typedef struct CountValues
 {
-	double		loss;			/* gr_count_loss() */
-	double		log_saturated;	/* log of the Poisson probability of y if the mean is y */
+	double		loss;			/* gr_count_loss(), or gr_waiting_loss() */
+	double		log_saturated;	/* log of the probability of y if the mean is y */
 } CountValues;
 
 #define NCOUNTS 256
@@ -154,13 +164,13 @@ gr_count_losses(const double *responses, const double *weights, int n)
 	return sum;
 }
 
-/* Table of the log of the negative binomial probability of small counts, filled as counts occur. */
+/* Table of functions of small counts for a theta of the negative binomial family, filled as counts occur. */
 typedef struct WaitingTable
 {
 	double		theta;
 	double		error_of_theta;
 	bool		known[NCOUNTS];
-	double		log_saturated[NCOUNTS];
+	CountValues values[NCOUNTS];
 } WaitingTable;
 
 /* Begins a table. theta: 0 for a fit that estimates theta and computes its likelihood by a pass. */
@@ -172,36 +182,32 @@ waiting_begin(WaitingTable *table, double theta)
 	memset(table->known, 0, sizeof(table->known));
 }
 
-static double
-waiting_value(WaitingTable *table, double y)
+static CountValues
+waiting_values(WaitingTable *table, double y)
 {
 	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
 
 	if (table->theta == 0.0 || y == 0.0)
-		return 0.0;
-	if (y != (double) k)
-		return gr_waiting_saturated(y, table->theta, table->error_of_theta);
-	if (!table->known[k])
-	{
-		table->log_saturated[k] = gr_waiting_saturated(y, table->theta, table->error_of_theta);
-		table->known[k] = true;
-	}
-	return table->log_saturated[k];
+		return (CountValues) {0.0, 0.0};
+	if (y == (double) k && table->known[k])
+		return table->values[k];
+	table->values[k] = (CountValues) {
+		gr_waiting_loss(y, table->theta), gr_waiting_saturated(y, table->theta, table->error_of_theta)
+	};
+	table->known[k] = y == (double) k;
+	return table->values[k];
 }
 
-/* Returns gr_log_constant(), from a table if there is one. */
-static double
-log_constant_of(GrRowRules rules, WaitingTable *table, double y, double weight)
+/* Returns gr_row_loss() and gr_log_constant(), from a table if there is one. */
+static CountValues
+values_of(GrRowRules rules, WaitingTable *table, double y, double weight)
 {
-	switch (rules.family)
-	{
-		case GR_POISSON:
-			return weight * count_values(y).log_saturated;
-		case GR_NEGATIVE_BINOMIAL:
-			return weight * waiting_value(table, y);
-		default:
-			return gr_log_constant(rules, 0.0, y, weight);
-	}
+	CountValues values;
+
+	if (rules.family != GR_POISSON && rules.family != GR_NEGATIVE_BINOMIAL)
+		return (CountValues) {0.0, gr_log_constant(rules, 0.0, y, weight)};
+	values = rules.family == GR_POISSON ? count_values(y) : waiting_values(table, y);
+	return (CountValues) {weight * values.loss, weight * values.log_saturated};
 }
 
 void
@@ -209,11 +215,13 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 {
 	size_t		row_nbytes = gr_row_nbytes(shape);
 	const char *at = (const char *) rows + (shape.single ? sizeof(float) : sizeof(double)) * (size_t) shape.nfeatures;
-	bool		constants = gr_family(rules.family)->row_constants || rules.weighting == GR_PRIOR_WEIGHTS;
-	double		losses = 0.0;
+	bool		waits = gr_family(rules.family)->has_theta;
+	bool		constants = (gr_family(rules.family)->row_constants || rules.weighting == GR_PRIOR_WEIGHTS) &&
+		!(waits && rules.theta == 0.0);
+	GrDD		losses = {0.0, 0.0};
 	WaitingTable table;
 
-	if (gr_family(rules.family)->has_theta)
+	if (waits)
 		waiting_begin(&table, rules.theta);
 	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
 	{
@@ -223,12 +231,18 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 		totals->weights += rest[1];
 		totals->ones += rest[1] * rest[0];
 		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
-		if (rules.family == GR_POISSON)
-			losses += rest[1] * count_values(rest[0]).loss;
 		if (constants)
-			add_constant(totals, gr_dd(log_constant_of(rules, &table, rest[0], rest[1])));
+		{
+			CountValues values = values_of(rules, &table, rest[0], rest[1]);
+
+			GrDD		sum = gr_two_sum(losses.hi, values.loss);
+
+			losses.hi = sum.hi;
+			losses.lo += sum.lo;
+			add_constant(totals, gr_dd(values.log_saturated));
+		}
 	}
-	totals->losses += losses;
+	add_losses(totals, gr_two_sum(losses.hi, losses.lo));
 }
 
 void
@@ -240,7 +254,7 @@ gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other)
 	totals->ones += other->ones;
 	totals->nshares += other->nshares;
 	add_constant(totals, constant);
-	totals->losses += other->losses;
+	add_losses(totals, (GrDD) {other->losses, other->losses_lo});
 }
 
 bool

@@ -172,7 +172,8 @@ typedef struct GrRowTotals
 	 */
 	double		log_constant;
 	double		log_constant_lo;
-	double		losses;			/* Poisson family: sum of gr_count_loss() times the weight; others: 0 */
+	double		losses;			/* sum of gr_row_loss(), in double-double */
+	double		losses_lo;
 } GrRowTotals;
 
 static inline bool
@@ -375,6 +376,16 @@ gr_count_loss(double y)
 	return y > 0.0 ? y * log(y) - y : 0.0;
 }
 
+/*
+ * Returns the part of half a negative binomial deviance of a count y that depends on no mean: y log(y) + theta
+ * log(theta) - (y + theta) log(y + theta).
+ */
+GR_HD double
+gr_waiting_loss(double y, double theta)
+{
+	return y > 0.0 ? -(y * log1p(theta / y) + theta * log1p(y / theta)) : 0.0;
+}
+
 /* Returns the log of the Poisson probability of y if the mean is y. */
 GR_HD double
 gr_count_saturated(double y)
@@ -403,6 +414,15 @@ gr_log_constant(GrRowRules rules, double error_of_theta, double y, double weight
 			return rules.theta == 0.0 || y == 0.0 ? 0.0 :
 				weight * gr_waiting_saturated(y, rules.theta, error_of_theta);
 	}
+}
+
+/* Returns what a row has of half the deviance that depends on no mean. 0 for other families, and if theta is not known. */
+GR_HD double
+gr_row_loss(GrRowRules rules, double y, double weight)
+{
+	if (rules.family == GR_POISSON)
+		return weight * gr_count_loss(y);
+	return rules.family == GR_NEGATIVE_BINOMIAL && rules.theta > 0.0 ? weight * gr_waiting_loss(y, rules.theta) : 0.0;
 }
 
 #ifdef __cplusplus

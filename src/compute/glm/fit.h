@@ -85,7 +85,9 @@ typedef struct GrThetaState
 	bool		tried;			/* the trials led to a maximum at a finite theta */
 	double		limit;			/* penalised deviance at an infinite theta, where trials began */
 	bool		joint;			/* FAST passes are JOINT: beta and theta move at once */
-	bool		known;			/* the fit's log-likelihood and standard error of theta are known */
+	bool		known;			/* the fit's log-likelihood, standard error of theta, and losses are known */
+	double		losses;			/* sum of gr_waiting_loss() at the last JOINT pass */
+	double		before;			/* theta at that pass */
 } GrThetaState;
 
 struct GrGlmState

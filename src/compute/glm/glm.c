@@ -261,6 +261,7 @@ weigh_jointly(const GrPass *pass, const GrStepVersion *version, double *sums, co
 	double		value = 0.0;
 	double		slope = 0.0;
 	double		saturated = 0.0;
+	double		losses = 0.0;
 
 	rule.joint = true;
 	if (gr_has_mean_rows(pass->distribution) && version->in_range(chunk->weight, response, 1.0, chunk->nrows))
@@ -270,16 +271,19 @@ weigh_jointly(const GrPass *pass, const GrStepVersion *version, double *sums, co
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		double		prior = chunk->prior == NULL ? 1.0 : chunk->prior[r];
-		GrThetaCount count = gr_theta_table_count(table, response[r]);
+		double		loss;
+		GrThetaCount count = gr_theta_table_count(table, response[r], &loss);
 
 		value += prior * count.part.value;
 		slope += prior * count.part.slope;
 		saturated += prior * count.saturated;
+		losses += prior * loss;
 	}
 	totals->loss -= saturated;
 	version->cross(chunk, cross);
 	cross[chunk->nterms] += totals->score + theta * value;
 	cross[chunk->nterms + 1] += totals->curvature + theta * theta * slope;
+	cross[chunk->nterms + 2] += losses;
 }
 
 /* Adds the chunk's products w z z' to packed, a triangle of terms, in panels. Returns false if canceled. */

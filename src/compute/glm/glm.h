@@ -151,8 +151,8 @@ enum
  *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
  *	              1 .. t of the terms, t + 1 of v (or e)
  *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed
- *	 JOINT:       those of FAST, then cross[t], score and curvature: the derivatives of the log-likelihood by beta and
- *	              log(theta), and theta and theta^2 times the first and second one by theta
+ *	 JOINT:       those of FAST, then cross[t], score, curvature, losses: the derivatives of the log-likelihood by beta
+ *	              and log(theta), theta and theta^2 times the first and second one by theta, and gr_waiting_loss()
  *	 GRADIENT:    gradient_hi[t], gradient_lo[t], first[t] = sum w z_j, diagonal[t] = sum w z_j^2
  */
 static inline size_t
@@ -165,7 +165,7 @@ gr_pass_nsums(GrPassKind kind, int nfeatures)
 		case GR_PASS_FAST:
 			return GR_SUM_HEAD + 2 * t + (size_t) gr_triangle((int64_t) t);
 		case GR_PASS_JOINT:
-			return gr_pass_nsums(GR_PASS_FAST, nfeatures) + t + 2;
+			return gr_pass_nsums(GR_PASS_FAST, nfeatures) + t + 3;
 		case GR_PASS_GRADIENT:
 			return GR_SUM_HEAD + 4 * t;
 		default:
@@ -173,7 +173,7 @@ gr_pass_nsums(GrPassKind kind, int nfeatures)
 	}
 }
 
-/* Returns the index of a JOINT pass's cross; score and curvature follow. */
+/* Returns the index of a JOINT pass's cross; score, curvature and losses follow. */
 static inline size_t
 gr_pass_cross_at(int nfeatures)
 {

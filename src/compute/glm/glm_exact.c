@@ -192,10 +192,11 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 		double		eta = work->eta[work->kept[k]];
 		const double *at = rows + (size_t) work->kept[k] * stride;
 		double		y = gr_row_response(at, shape);
+		double		loss;
 		double		margin = kind >= THETA_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
 		GrGlmRow	row = kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
 			kind == THETA_ROW ? gr_theta_row_of(distribution, eta, y, gr_row_weight(at, shape),
-												gr_theta_table_count(work->theta, y)) :
+												gr_theta_table_count(work->theta, y, &loss)) :
 			kind == EDGE_ROW ? gr_edge_row(work->pass->measure, distribution, eta, y, gr_row_weight(at, shape),
 										   work->pass->edge) :
 			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));

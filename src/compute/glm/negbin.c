@@ -37,8 +37,8 @@
 /* The pass after joint steps is the last one for theta if it moves theta less than this, in standard errors. */
 #define JOINT_LENGTH 1e-6
 
-/* A last move of log(theta) this short changes no digit of theta's standard error. */
-#define KNOWN_MOVE 1e-12
+/* A step this short per square root of the number of rows changes no digit of theta's standard error. */
+#define KNOWN_LENGTH 3e-14
 
 /* Limit of a secant's move, in Newton's moves. */
 #define SECANT_MAX 20.0
@@ -98,7 +98,7 @@ beta_is_near(GrGlmState *state, bool converged)
 bool
 gr_negbin_is_near(const GrGlmState *state)
 {
-	return gr_negbin_is_open(state) &&
+	return gr_negbin_is_open(state) && !state->negbin.joint &&
 		(state->options.distribution.theta != GR_THETA_POISSON || state->decrement < NEAR_DECREMENT);
 }
 
@@ -108,12 +108,14 @@ gr_negbin_is_next(GrGlmFit *fit, bool converged)
 	GrGlmState *state = fit->state;
 	GrThetaState *negbin = &state->negbin;
 
+	if (negbin->joint)
+		return false;
 	negbin->beta_ended = converged || (state->observed && state->decrement <= LAST_DECREMENT);
 	/* the length of the first step after a move of theta tells how far beta follows */
 	if (state->observed && negbin->moved != 0)
 		negbin->follow = state->decrement / (negbin->moved * negbin->moved);
 	negbin->moved = 0;
-	return state->options.estimate_theta && !negbin->settled && !negbin->joint &&
+	return state->options.estimate_theta && !negbin->settled &&
 		(state->options.distribution.theta != GR_THETA_POISSON || state->kind == GR_PASS_EXACT) &&
 		beta_is_near(state, converged);
 }
@@ -133,6 +135,7 @@ gr_theta_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 
 	(void) host;
 	(void) err;
+	gr_negbin_step(state, 1);
 	for (int j = 0; j < state->nfull && state->observed; j++)
 	{
 		state->theta[j] += state->delta[j];
@@ -295,6 +298,15 @@ try_next(GrGlmState *state)
 		return_to_limit(state);
 }
 
+/* Begins joint steps from a theta. */
+static void
+begin_joint(GrGlmState *state, double theta)
+{
+	state->options.distribution.theta = state->negbin.before = theta;
+	state->negbin.moved = 0;
+	state->negbin.joint = true;
+}
+
 /*
  * Sets theta after the Poisson regression: the first theta, or the first trial if the likelihood rises up to infinity.
  */
@@ -313,6 +325,8 @@ begin(GrGlmFit *fit, double score)
 		try_next(state);
 	}
 	state->observed = gr_has_observed(state->options.distribution);
+	if (state->options.is_sample && state->observed && state->options.can_be_coarse && state->negbin.trial == 0)
+		begin_joint(state, theta);
 }
 
 /*
@@ -345,32 +359,29 @@ gr_negbin_join(GrGlmFit *fit)
 {
 	GrGlmState *state = fit->state;
 
-	if (!state->options.estimate_theta)
-		return;
-	state->options.distribution.theta = state->options.start_theta;
-	state->negbin.joint = true;
+	if (state->options.estimate_theta)
+		begin_joint(state, state->options.start_theta);
 }
 
-/* Adds move to log(theta), and what beta follows to its coefficients or their step. */
-static void
-move_jointly(GrGlmState *state, double *beta, double move)
+void
+gr_negbin_step(GrGlmState *state, double step)
 {
-	const double *follow = state->theta_limit;	/* gr_newton_follow() */
-
-	state->options.distribution.theta *= exp(move);
-	for (int j = 0; j < state->nfull; j++)
-		beta[j] += move * follow[j];
+	if (state->negbin.joint)
+		state->options.distribution.theta = state->negbin.before * exp(step * state->negbin.moved);
 }
 
 /*
- * Notes the log-likelihood of a pass and theta's standard error if theta's move from there is short enough. curvature:
- * theta^2 times the second derivative by theta
+ * Notes the log-likelihood, theta's standard error and the losses of a JOINT pass, if the step from there is so short
+ * that they are those of the estimate. curvature: theta^2 times the second derivative by theta
  */
 static void
-note_likelihood(GrGlmFit *fit, double move, double curvature)
+note_likelihood(GrGlmFit *fit, double curvature, double losses)
 {
-	fit->state->negbin.known = fabs(move) <= KNOWN_MOVE;
-	fit->theta_error = fit->state->options.distribution.theta / sqrt(-curvature);
+	GrGlmState *state = fit->state;
+
+	state->negbin.known = sqrt(state->decrement) <= KNOWN_LENGTH * sqrt(fit->sums[GR_SUM_NROWS]);
+	state->negbin.losses = losses;
+	fit->theta_error = state->options.distribution.theta / sqrt(-curvature);
 	fit->log_likelihood = -0.5 * (fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO]);
 }
 
@@ -390,6 +401,7 @@ gr_negbin_ends_joint(GrGlmState *state)
 {
 	if (!state->negbin.known)
 		return false;
+	gr_negbin_step(state, 1);
 	settle_jointly(state, false);
 	return true;
 }
@@ -403,7 +415,6 @@ gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err)
 	const double *cross = fit->sums + gr_pass_cross_at(state->options.shape.nfeatures);
 	double		score = cross[state->nfull];
 	double		slope = cross[state->nfull + 1] + score;	/* second derivative by log(theta) */
-	double		move;
 
 	if (!gr_newton_follow(fit, follow, host, err))
 		return false;
@@ -417,9 +428,11 @@ gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err)
 	if (!(slope < 0) || !isfinite(score))
 		return false;
 	state->decrement += score * score / -slope;
-	move = newton_move(score, slope - score);
-	note_likelihood(fit, move, cross[state->nfull + 1]);
-	move_jointly(state, state->delta, move);
+	note_likelihood(fit, cross[state->nfull + 1], cross[state->nfull + 2]);
+	negbin->before = state->options.distribution.theta;
+	negbin->moved = newton_move(score, slope - score);
+	for (int j = 0; j < state->nfull; j++)
+		state->delta[j] += negbin->moved * follow[j];
 	return true;
 }
 
@@ -439,8 +452,9 @@ take_last_of_joint(GrGlmFit *fit, double score, double curvature)
 
 	if (finite)
 	{
-		note_likelihood(fit, move, curvature);
-		move_jointly(state, state->theta, move);
+		for (int j = 0; j < state->nfull; j++)
+			state->theta[j] += move * state->theta_limit[j];
+		begin_joint(state, state->options.distribution.theta * exp(move));
 	}
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
 	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
@@ -494,8 +508,9 @@ gr_likelihood_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 
 	if (!state->options.estimate_theta)
 		return gr_fit_enter(fit, GR_PHASE_NULL, host, err);
-	if (state->negbin.known)
+	if (state->negbin.known || (state->options.is_sample && state->negbin.joint))
 	{
+		gr_negbin_step(state, 1);
 		fit->theta = state->options.distribution.theta;
 		return gr_fit_enter(fit, GR_PHASE_NULL, host, err);
 	}

@@ -41,6 +41,9 @@ extern bool gr_negbin_is_near(const GrGlmState *state);
 /* Sets the theta of a fit that begins with options.start. Its FAST passes are JOINT if it estimates theta. */
 extern void gr_negbin_join(GrGlmFit *fit);
 
+/* Sets theta after a share of the last joint step; does nothing for other steps. */
+extern void gr_negbin_step(GrGlmState *state, double step);
+
 /*
  * Ends joint steps before an EXACT pass. Returns false if a pass for theta has to come first, as the last step moved
  * theta too far.
@@ -49,7 +52,7 @@ extern bool gr_negbin_ends_joint(GrGlmState *state);
 
 /*
  * Adds theta's part to the solved step of a JOINT pass: delta and decrement become those of Newton's method for beta
- * and theta, and theta moves. Returns false without err if the step is none, as where the likelihood is not concave.
+ * and theta. Returns false without err if the step is none, as where the likelihood is not concave.
  */
 extern bool gr_negbin_solve(GrGlmFit *fit, const GrHost *host, GrError *err);
 

@@ -143,6 +143,7 @@ try_step(GrGlmFit *fit, GrPassKind kind)
 
 	for (int j = 0; j < state->nfull; j++)
 		state->theta[j] = state->theta_old[j] + state->step * state->delta[j];
+	gr_negbin_step(state, state->step);
 	return gr_fit_ask(fit, GR_PHASE_ITERATE, kind);
 }
 
@@ -223,7 +224,12 @@ gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	state->step = state->stretch = stretch(fit);
 	kind = next_kind(fit);
 	if (kind == GR_PASS_EXACT && state->negbin.joint && !gr_negbin_ends_joint(state))
-		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
+	{
+		/* one more joint step moves theta by its last digits, unless rounding keeps steps from shrinking */
+		if (!(state->decrement < 0.25 * state->decrement_before))
+			return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
+		kind = GR_PASS_FAST;
+	}
 	/* with a start, FAST passes are observed; the last pass has expected weights, for the covariances */
 	state->observed &= !state->unproven || kind == GR_PASS_FAST;
 	return try_step(fit, kind);
@@ -405,7 +411,7 @@ static bool
 go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
 {
 	GrGlmState *state = fit->state;
-	bool		converged = state->options.is_sample && !gr_negbin_is_open(state) &&
+	bool		converged = state->options.is_sample && (state->negbin.joint || !gr_negbin_is_open(state)) &&
 		(sqrt(state->decrement) <= state->options.tol ||
 		 (state->options.is_fold && is_near_enough(fit)));
 	double		rounding = 0;
@@ -510,7 +516,8 @@ gr_iterate_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 	if (state->unproven && !gr_start_holds(fit))
 		return gr_start_drop(fit);
 	if (fit->pass.kind == GR_PASS_JOINT && !gr_negbin_solve(fit, host, err))
-		return err->status == GR_OK ? gr_start_drop(fit) : end_unsolved(fit, host, err);
+		return err->status != GR_OK ? end_unsolved(fit, host, err) : state->unproven ? gr_start_drop(fit) :
+			gr_fit_end(fit, false, false, host, err);
 	/* the last pass has to be finer */
 	if (was_too_coarse(fit))
 		state->kind = GR_PASS_FAST;

@@ -126,6 +126,14 @@ find_by_totals(GrGlmFit *fit)
 		responses = totals->losses;
 		means = totals->ones * (1 - log(totals->ones / totals->weights));
 	}
+	else if (family == GR_NEGATIVE_BINOMIAL && (state->negbin.known || !state->options.estimate_theta))
+	{
+		double		theta = state->options.distribution.theta;
+		double		mean = totals->ones / totals->weights;
+
+		responses = state->options.estimate_theta ? state->negbin.losses : totals->losses;
+		means = totals->ones * log1p(theta / mean) + theta * totals->weights * log1p(mean / theta);
+	}
 	else if (family == GR_GAMMA)
 	{
 		responses = totals->log_constant;
