@@ -76,6 +76,32 @@ all_classed(const double *response, int64_t nrows, int stride)
 	return off[0] + off[1] + off[2] + off[3] == 0.0;
 }
 
+/*
+ * True if no response can be invalid under rules for rows without weights, for families whose responses only have a
+ * lower bound. Has no branch per response.
+ */
+static bool
+all_in_domain(const double *response, int64_t nrows, int stride, GrFamily family)
+{
+	double		least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+	int64_t		r = 0;
+
+	if (family <= GR_BINOMIAL)
+		return false;
+	for (; r + 4 <= nrows; r += 4, response += 4 * (int64_t) stride)
+		for (int l = 0; l < 4; l++)
+		{
+			double		y = response[l * (int64_t) stride];
+
+			least[l] = y < least[l] ? y : least[l];
+		}
+	for (; r < nrows; r++, response += stride)
+		least[0] = *response < least[0] ? *response : least[0];
+	for (int l = 1; l < 4; l++)
+		least[0] = least[l] < least[0] ? least[l] : least[0];
+	return family == GR_GAMMA ? least[0] > 0.0 : least[0] >= 0.0;
+}
+
 bool
 gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err)
 {
@@ -88,7 +114,8 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 		return single_rows_valid(rows, nrows, shape, rules, err);
 	if (!gr_all_finite(rows, nrows, stride, &column))
 		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
-	if (any || (gr_family(rules.family)->is_binary && !shape.weight && all_classed(response, nrows, stride)))
+	if (any || (gr_family(rules.family)->is_binary && !shape.weight && all_classed(response, nrows, stride)) ||
+		(!shape.weight && all_in_domain(response, nrows, stride, rules.family)))
 		return true;
 	for (int64_t r = 0; r < nrows; r++, response += stride)
 		if (!one_valid(response, shape, rules, err))
@@ -135,32 +162,39 @@ compute_count(double y)
 	return (CountValues) {gr_count_loss(y), gr_count_saturated(y)};
 }
 
-/* Returns the functions of y from a table. The first thread that needs the table fills it; all would write the same. */
-static CountValues
-count_values(double y)
+/* Returns the table of small counts. The first thread that needs it fills it; all would write the same. */
+static const CountValues *
+count_table(void)
 {
 	static CountValues table[NCOUNTS];
 	static bool ready = false;
-	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
 
-	if (y != (double) k)
-		return compute_count(y);
 	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
 	{
 		for (int j = 0; j < NCOUNTS; j++)
 			table[j] = compute_count(j);
 		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 	}
-	return table[k];
+	return table;
+}
+
+/* Returns the functions of y, from the table if it is a small count. */
+static inline CountValues
+count_values(const CountValues *table, double y)
+{
+	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
+
+	return y == (double) k ? table[k] : compute_count(y);
 }
 
 double
 gr_count_losses(const double *responses, const double *weights, int n)
 {
+	const CountValues *table = count_table();
 	double		sum = 0.0;
 
 	for (int r = 0; r < n; r++)
-		sum += (weights == NULL ? 1.0 : weights[r]) * count_values(responses[r]).loss;
+		sum += (weights == NULL ? 1.0 : weights[r]) * count_values(table, responses[r]).loss;
 	return sum;
 }
 
@@ -173,13 +207,19 @@ typedef struct WaitingTable
 	CountValues values[NCOUNTS];
 } WaitingTable;
 
-/* Begins a table. theta: 0 for a fit that estimates theta and computes its likelihood by a pass. */
-static void
-waiting_begin(WaitingTable *table, double theta)
+/* Returns the thread's table, emptied if it was of another theta. theta: > 0 */
+static WaitingTable *
+waiting_table(double theta)
 {
-	table->theta = theta;
-	table->error_of_theta = theta > 0.0 ? gr_stirling_error(theta) : 0.0;
-	memset(table->known, 0, sizeof(table->known));
+	static _Thread_local WaitingTable table;
+
+	if (table.theta != theta)
+	{
+		table.theta = theta;
+		table.error_of_theta = gr_stirling_error(theta);
+		memset(table.known, 0, sizeof(table.known));
+	}
+	return &table;
 }
 
 static CountValues
@@ -187,7 +227,7 @@ waiting_values(WaitingTable *table, double y)
 {
 	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
 
-	if (table->theta == 0.0 || y == 0.0)
+	if (y == 0.0)
 		return (CountValues) {0.0, 0.0};
 	if (y == (double) k && table->known[k])
 		return table->values[k];
@@ -206,7 +246,7 @@ values_of(GrRowRules rules, WaitingTable *table, double y, double weight)
 
 	if (rules.family != GR_POISSON && rules.family != GR_NEGATIVE_BINOMIAL)
 		return (CountValues) {0.0, gr_log_constant(rules, 0.0, y, weight)};
-	values = rules.family == GR_POISSON ? count_values(y) : waiting_values(table, y);
+	values = rules.family == GR_POISSON ? count_values(count_table(), y) : waiting_values(table, y);
 	return (CountValues) {weight * values.loss, weight * values.log_saturated};
 }
 
@@ -219,10 +259,8 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 	bool		constants = (gr_family(rules.family)->row_constants || rules.weighting == GR_PRIOR_WEIGHTS) &&
 		!(waits && rules.theta == 0.0);
 	GrDD		losses = {0.0, 0.0};
-	WaitingTable table;
+	WaitingTable *table = waits && constants ? waiting_table(rules.theta) : NULL;
 
-	if (waits)
-		waiting_begin(&table, rules.theta);
 	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
 	{
 		double		rest[2] = {0.0, 1.0};	/* response, weight */
@@ -233,7 +271,7 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
 		if (constants)
 		{
-			CountValues values = values_of(rules, &table, rest[0], rest[1]);
+			CountValues values = values_of(rules, table, rest[0], rest[1]);
 
 			GrDD		sum = gr_two_sum(losses.hi, values.loss);
 

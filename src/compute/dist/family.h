@@ -416,7 +416,7 @@ gr_log_constant(GrRowRules rules, double error_of_theta, double y, double weight
 	}
 }
 
-/* Returns what a row has of half the deviance that depends on no mean. 0 for other families, and if theta is not known. */
+/* Returns the part of half a row's deviance that depends on no mean. 0 for other families, and if theta is not known. */
 GR_HD double
 gr_row_loss(GrRowRules rules, double y, double weight)
 {

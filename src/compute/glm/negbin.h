@@ -13,8 +13,8 @@
  * profile likelihood. The last pass has expected weights, for the covariances.
  *
  * A fit that starts from a sample has a theta near its estimate. Its FAST passes are JOINT: they also sum the
- * derivatives by theta, and Newton's steps move both at once. If the last step moved theta by more than its last digits,
- * a pass of GR_MEASURE_THETA precedes the last one.
+ * derivatives by theta, and Newton's steps move both at once. If rounding keeps the steps from shrinking to their last
+ * digits, a pass of GR_MEASURE_THETA precedes the last one.
  *
  * If the squared residuals of the Poisson regression do not exceed its counts, the likelihood rises towards an infinite
  * theta. Only without covariates is that always the greatest maximum (Levin and Reeds 1977). So some finite thetas are
