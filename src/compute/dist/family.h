@@ -416,7 +416,7 @@ gr_log_constant(GrRowRules rules, double error_of_theta, double y, double weight
 	}
 }
 
-/* Returns the part of half a row's deviance that depends on no mean. 0 for other families, and if theta is not known. */
+/* Returns what half a row's deviance has that depends on no mean; 0 if there is none, or theta is not known. */
 GR_HD double
 gr_row_loss(GrRowRules rules, double y, double weight)
 {

@@ -221,27 +221,43 @@ take_gradient(GrLogitPath *path)
 	path->gram.lo[gr_triangle(t + 1) - 1] = 0;
 }
 
-/* Adds the working response X beta + r / w to the Gram matrix: its products with all terms and itself. */
+/* Adds entry k of the Gram matrix times factor to product a. */
+static inline void
+add_product(GrDDVector products, int64_t a, GrDDVector gram, int64_t k, double factor)
+{
+	gr_dd_set(products, a, gr_dd_add(gr_dd_get(products, a), gr_dd_mul_d(gr_dd_get(gram, k), factor)));
+}
+
+/*
+ * Adds the working response X beta + r / w to the Gram matrix: its products with all terms and itself. The products of
+ * all terms grow side by side, so that no addition waits for the one before.
+ */
 static void
 add_response(GrLogitPath *path)
 {
 	int64_t		t = gr_nterms(path->p);
 	int64_t		last = gr_triangle(t);
-	GrDD		square = gr_dd_get(gram_of(path), last + t);
+	GrDDVector	gram = gram_of(path);
+	GrDDVector	products = {path->change, path->product};
+	GrDD		square = gr_dd_get(gram, last + t);
 
+	memcpy(products.hi, gram.hi + last, (size_t) t * sizeof(double));
+	memcpy(products.lo, gram.lo + last, (size_t) t * sizeof(double));
+	memcpy(path->gradient, gram.hi + last, (size_t) t * sizeof(double));
+	for (int64_t b = 0; b < t; b++)
+	{
+		if (path->anchor[b] == 0)
+			continue;
+		for (int64_t a = 0; a < b; a++)
+			add_product(products, a, gram, gr_packed(b, a), path->anchor[b]);
+		for (int64_t a = b; a < t; a++)
+			add_product(products, a, gram, gr_packed(a, b), path->anchor[b]);
+	}
 	for (int64_t a = 0; a < t; a++)
 	{
-		GrDD		r = gr_dd_get(gram_of(path), last + a);
-		GrDD		product = r;
+		GrDD		r = gr_dd_get(gram, last + a);
+		GrDD		product = gr_dd_get(products, a);
 
-		path->gradient[a] = r.hi;
-		for (int64_t b = 0; b < t; b++)
-		{
-			int64_t		k = a >= b ? gr_packed(a, b) : gr_packed(b, a);
-
-			if (path->anchor[b] != 0)
-				product = gr_dd_add(product, gr_dd_mul_d(gr_dd_get(gram_of(path), k), path->anchor[b]));
-		}
 		square = gr_dd_add(square, gr_dd_mul_d(gr_dd_add(product, r), path->anchor[a]));
 		gr_dd_set(gram_of(path), last + a, product);
 	}

@@ -20,6 +20,11 @@
 /* Columns of a turn, a multiple of three. With the rows of a wide chunk they fit the second-level cache. */
 #define GR_HESSIAN_PANEL 384
 
+/* Rows of at least this many numbers are fetched ahead, this many blocks of V_BLOCK rows. */
+#define GR_FAR_NCOLS 64
+#define GR_BLOCKS_AHEAD 2
+#define GR_LINE_NBYTES 64
+
 typedef struct GrChunk
 {
 	int			nterms;			/* number of terms (1, x) */
@@ -122,7 +127,13 @@ NAME(transpose) (double *restrict columns, size_t pitch, const double *restrict 
 		int			k = 0;
 
 		for (; k + V_BLOCK <= ncols; k += V_BLOCK)
+		{
+			/* the processor does not foresee lines of rows this far apart */
+			if (ncols >= GR_FAR_NCOLS && k % (GR_LINE_NBYTES / (int) sizeof(double)) < V_BLOCK)
+				for (int l = 0; l < V_BLOCK; l++)
+					__builtin_prefetch(from + (size_t) (GR_BLOCKS_AHEAD * V_BLOCK + l) * ncols + k);
 			V_TRANSPOSE(to + k * pitch, pitch, from + k, ncols, shift + k);
+		}
 		for (; k < ncols; k++)
 			for (int l = 0; l < V_BLOCK; l++)
 				to[k * pitch + l] = from[(size_t) l * ncols + k] - shift[k];
