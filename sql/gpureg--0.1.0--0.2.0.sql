@@ -452,3 +452,22 @@ COMMENT ON FUNCTION gpu_confusion(text, float8) IS 'confusion matrix of a query'
 COMMENT ON FUNCTION gpu_calibration(text, int, text)
     IS 'mean probabilities and shares of ones of a query''s labels and probabilities, by bin';
 COMMENT ON FUNCTION gpu_lift(text, int) IS 'lift and gain of a query''s labels and scores, by bin of scores';
+
+--
+-- Fitted values and residuals
+--
+
+CREATE FUNCTION gpu_augment(model gpu_model, query text, key text DEFAULT NULL, response text DEFAULT NULL,
+                            weights text DEFAULT NULL, offsets text DEFAULT NULL)
+    RETURNS TABLE (id bigint, fitted float8, residual float8, pearson float8, deviance float8, working float8,
+                   std_residual float8, student float8, hat float8, cooks_distance float8, dffits float8)
+    AS 'MODULE_PATHNAME', 'gr_augment' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_augment(model gpu_model, query text, key text, id anyelement, response text DEFAULT NULL,
+                            weights text DEFAULT NULL, offsets text DEFAULT NULL)
+    RETURNS TABLE (id anyelement, fitted float8, residual float8, pearson float8, deviance float8, working float8,
+                   std_residual float8, student float8, hat float8, cooks_distance float8, dffits float8)
+    AS 'MODULE_PATHNAME', 'gr_augment' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, text, text, text)
+    IS 'fitted values, residuals and measures of influence of a query''s rows';
+COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, anyelement, text, text, text)
+    IS 'fitted values, residuals and measures of influence of a query''s rows';

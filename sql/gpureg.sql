@@ -139,6 +139,16 @@ CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAU
 --
 
 -- The planner calls this to turn calls over array_agg's arrays into aggregates.
+CREATE FUNCTION gpu_augment(model gpu_model, query text, key text DEFAULT NULL, response text DEFAULT NULL,
+                            weights text DEFAULT NULL, offsets text DEFAULT NULL)
+    RETURNS TABLE (id bigint, fitted float8, residual float8, pearson float8, deviance float8, working float8,
+                   std_residual float8, student float8, hat float8, cooks_distance float8, dffits float8)
+    AS 'MODULE_PATHNAME', 'gr_augment' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_augment(model gpu_model, query text, key text, id anyelement, response text DEFAULT NULL,
+                            weights text DEFAULT NULL, offsets text DEFAULT NULL)
+    RETURNS TABLE (id anyelement, fitted float8, residual float8, pearson float8, deviance float8, working float8,
+                   std_residual float8, student float8, hat float8, cooks_distance float8, dffits float8)
+    AS 'MODULE_PATHNAME', 'gr_augment' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION gpu_array_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_array_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -1512,6 +1522,10 @@ COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'leverage of a row with th
 COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'leverage of a row in a model without features';
 COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
     IS 'average marginal effects of a model over a query, with their standard errors';
+COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, text, text, text)
+    IS 'fitted values, residuals and measures of influence of a query''s rows';
+COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, anyelement, text, text, text)
+    IS 'fitted values, residuals and measures of influence of a query''s rows';
 COMMENT ON FUNCTION gpu_array_support(internal)
     IS 'internal: the planner calls it, to make aggregates of gpu_ols and gpu_logreg over array_agg';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';

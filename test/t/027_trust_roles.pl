@@ -109,6 +109,8 @@ my %forms = (
 	gpu_margins => q{SELECT round(estimate / 2) FROM stats.gpu_margins(
 		stats.gpu_ols_fit('SELECT i * i AS y, i AS x FROM generate_series(1, 9) i', formula => 'y ~ poly(x, 2)'),
 		'SELECT count(*)::float8 AS x FROM %s')},
+	gpu_augment => q{SELECT max(id) FROM stats.gpu_augment(stats.gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)'),
+		'SELECT y, x AS column2 FROM %s')},
 	gpu_roc => q{SELECT max(tp) FROM stats.gpu_roc('SELECT true, x FROM %s')},
 	gpu_calibration => q{SELECT sum(n) FROM stats.gpu_calibration('SELECT won, 0.5 FROM %s')},
 	gpu_lift => q{SELECT sum(n) FROM stats.gpu_lift('SELECT won, x FROM %s')},

@@ -81,6 +81,7 @@ my %calls = (
 	gpu_brier => [ 'SELECT gpu_brier(p, won) FROM t', $rows, 1 ],
 	gpu_ks => [ 'SELECT gpu_ks(p, won) FROM t', $rows, 1 ],
 	gpu_logloss => [ 'SELECT gpu_logloss(p, won) FROM t', $rows, 1 ],
+	gpu_augment => [ "SELECT count(*) FROM model, gpu_augment(m, 'SELECT y, a AS x1, b AS x2 FROM t')", $rows, 2 ],
 	gpu_roc => [ q{SELECT count(*) FROM gpu_roc('SELECT won, p FROM t')}, $rows, 1 ],
 	gpu_calibration => [ q{SELECT count(*) FROM gpu_calibration('SELECT won, p FROM t')}, $rows, 1 ],
 	gpu_lift => [ q{SELECT count(*) FROM gpu_lift('SELECT won, p FROM t')}, $rows, 1 ],

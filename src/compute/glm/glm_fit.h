@@ -102,6 +102,9 @@ typedef struct GrGlmFit GrGlmFit;
 
 typedef bool GrPhaseFunction(GrGlmFit *fit, const GrHost *host, GrError *err);
 
+/* Fits of more terms do not keep the inverse that leverages need beside a sandwich estimate. */
+#define GR_BREAD_TERMS_MAX 128
+
 /* A fit. Arrays are of terms: the intercept if there is one, then the features. */
 struct GrGlmFit
 {
@@ -133,6 +136,12 @@ struct GrGlmFit
 	 */
 	double	   *vcov;
 	double	   *vcov_low;		/* packed triangle: low halves of an iid vcov; NULL with many terms */
+	/*
+	 * Packed triangle: (X'WX)^-1 of a fit with a sandwich estimate, for leverages; NaN for terms that are left out.
+	 * NULL if vcov is iid, with a penalty, or with more than GR_BREAD_TERMS_MAX terms. have_bread: it was computed.
+	 */
+	double	   *bread;
+	bool		have_bread;
 	/*
 	 * Covariances are vcov times 2^vcov_exponent and, if iid, times the dispersion. Multiply all three at once, as two
 	 * of them may leave float8's range. 0 unless responses are far from 1; see response_unit.h.

@@ -78,6 +78,8 @@ carve_fit(GrArena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState
 	fit->vcov = dense ? gr_carve_doubles(arena, nterms * nterms) : NULL;
 	fit->vcov_low = dense && options->vcov == GR_VCOV_IID && nterms <= GR_LOW_TERMS_MAX ?
 		gr_carve_doubles(arena, gr_triangle(nterms)) : NULL;
+	fit->bread = dense && options->vcov != GR_VCOV_IID && options->l2 == 0 && nterms <= GR_BREAD_TERMS_MAX ?
+		gr_carve_doubles(arena, gr_triangle(nterms)) : NULL;
 	fit->separated = gr_carve_ints(arena, nterms);
 	state->theta = gr_carve_doubles(arena, p + 1);
 	state->theta_lo = gr_carve_doubles(arena, p + 1);

@@ -271,6 +271,8 @@ gr_done_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 		!convert_squares(fit, &fit->null_deviance, powers.deviance, err) ||
 		!convert_squares(fit, &fit->pearson, powers.deviance, err) || !convert_coefficients(fit, powers, err))
 		return false;
+	for (int64_t k = 0; fit->have_bread && k < gr_triangle(fit->nterms); k++)
+		fit->bread[k] = ldexp(fit->bread[k], 2 * powers.coef - powers.deviance);
 	fit->vcov_exponent = 2 * powers.coef - (state->options.vcov == GR_VCOV_IID ? powers.deviance : 0);
 	return true;
 }

@@ -163,7 +163,8 @@ fill_lines(GrGlmFit *fit, const GrHost *host)
 }
 
 /*
- * Sets state->inverse, by which variances are judged, to the inverse's diagonal in the reported terms. fit->vcov stays.
+ * Sets state->inverse, by which variances are judged, to the inverse's diagonal in the reported terms, and fit->bread
+ * to the inverse. fit->vcov stays.
  */
 static bool
 measure_inverse(GrGlmFit *fit, const GrHost *host)
@@ -176,6 +177,10 @@ measure_inverse(GrGlmFit *fit, const GrHost *host)
 		return false;
 	for (size_t k = 0; k < n; k++)
 		fit->state->inverse[k] = fit->vcov[k * n + k];
+	for (size_t i = 0; i < n && fit->bread != NULL; i++)
+		for (size_t j = 0; j <= i; j++)
+			fit->bread[gr_packed((int64_t) i, (int64_t) j)] = fit->vcov[i * n + j];
+	fit->have_bread = fit->bread != NULL;
 	memcpy(fit->vcov, saved, n * n * sizeof(double));
 	return true;
 }

@@ -352,7 +352,7 @@ gr_margins(PG_FUNCTION_ARGS)
 	query = text_to_cstring(PG_GETARG_TEXT_PP(ARG_QUERY));
 
 	gr_enter_query(&context, query);
-	gr_margin_rows_prepare(query, &predictor, &roles, &rows);
+	gr_margin_rows_prepare(gr_analyse_query(query), &predictor, &roles, &rows);
 	read_rows(&rows, &model, &margins, fcinfo->flinfo->fn_oid);
 	gr_leave_query(&context);
 	read_done = gr_now();

@@ -368,6 +368,8 @@ estimate_dispersion(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options)
 		model->dispersion = gr_model_mean_square(fit->perfect ? 0 : fit->pearson, (double) fit->df_residual);
 		model->df_inference = (double) fit->df_residual;
 	}
+	if (fit->have_bread)
+		model->extras.bread = gr_bread_text(fit->bread, fit->nterms);
 	if (options->vcov != GR_VCOV_IID)
 	{
 		describe_sandwich(model, fit, options);

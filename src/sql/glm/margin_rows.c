@@ -218,9 +218,8 @@ find_roles(GrMarginRows *rows, const GrQuery *query, const char *const *named, c
 }
 
 void
-gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles *roles, GrMarginRows *rows)
+gr_margin_rows_prepare(GrQuery *query, const GrPredictor *model, const GrRoles *roles, GrMarginRows *rows)
 {
-	GrQuery    *query;
 	GrFeatureNames *names;
 	bool		of_model = roles->offsets == NULL && gr_has_offsets(model);
 	const char *offsets = of_model ? pnstrdup(model->offsets.bytes, model->offsets.nbytes) : roles->offsets;
@@ -235,7 +234,6 @@ gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles
 	rows->design = names != NULL ? design_of_features(names) :
 		gr_open_model_design(CurrentMemoryContext, model->design);
 	gr_check_design_size(rows->design, model->nfeatures);
-	query = gr_analyse_query(text);
 	ncolumns = rows->design->ncolumns;
 	rows->shape = (GrRowShape) {
 		.nfeatures = ncolumns,.weight = roles->weights != NULL,.offset = offsets != NULL
@@ -280,13 +278,13 @@ take_array(const GrMarginSource *source, Datum value, double *values)
 	return true;
 }
 
-/* Stores and checks the row's values, weight and offset. Returns false if an array has a NULL. */
-static bool
-take_values(MarginReceiver *receiver, const TupleTableSlot *slot)
+bool
+gr_margin_rows_take(const GrMarginRows *rows, const TupleTableSlot *slot, double *values, double *checked)
 {
-	const GrMarginRows *rows = receiver->rows;
-	double	   *role = receiver->checked + rows->shape.nfeatures + 1;
+	double	   *role = checked + rows->shape.nfeatures + 1;
 
+	if (!is_complete(rows, slot))
+		return false;
 	for (int s = 0; s < rows->nsources; s++)
 	{
 		const GrMarginSource *source = &rows->sources[s];
@@ -295,12 +293,11 @@ take_values(MarginReceiver *receiver, const TupleTableSlot *slot)
 		if (source->targets == NULL)
 			(void) gr_convert_value(&source->column, value, role++);
 		else if (!OidIsValid(source->column.element))
-			gr_take_design_value(rows->design, source->targets[0], &source->column, value, false, receiver->values);
-		else if (!take_array(source, value, receiver->values))
+			gr_take_design_value(rows->design, source->targets[0], &source->column, value, false, values);
+		else if (!take_array(source, value, values))
 			return false;
 	}
-	memcpy(receiver->checked, receiver->values, rows->shape.nfeatures * sizeof(double));
-	gr_check_rows(receiver->checked, 1, rows->shape, (GrRowRules) {GR_GAUSSIAN}, rows->names);
+	memcpy(checked, values, rows->shape.nfeatures * sizeof(double));
 	return true;
 }
 
@@ -308,8 +305,10 @@ static void
 add_row(MarginReceiver *receiver)
 {
 	GrMarginRows *rows = receiver->rows;
-	double		weight = gr_row_weight(receiver->checked, rows->shape);
+	double		weight;
 
+	gr_check_rows(receiver->checked, 1, rows->shape, (GrRowRules) {GR_GAUSSIAN}, rows->names);
+	weight = gr_row_weight(receiver->checked, rows->shape);
 	if (weight == 0)
 		return;
 	rows->nrows++;
@@ -330,7 +329,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
 
 	slot_getallattrs(slot);
-	if (is_complete(receiver->rows, slot) && take_values(receiver, slot))
+	if (gr_margin_rows_take(receiver->rows, slot, receiver->values, receiver->checked))
 		add_row(receiver);
 	else
 		receiver->rows->nskipped++;

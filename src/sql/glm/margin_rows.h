@@ -1,11 +1,13 @@
 /*
- * margin_rows.h: reads the query rows over which marginal effects are averaged, as values of the columns that a model
- * needs. gpu_margins (fn_margins.c) is the only caller.
+ * margin_rows.h: reads the rows of a query as values of the columns that a model needs: the rows over which gpu_margins
+ * (fn_margins.c) averages effects, and those that gpu_augment (fn_augment.c) compares with a fit.
  */
 #ifndef GPUREG_MARGIN_ROWS_H
 #define GPUREG_MARGIN_ROWS_H
 
 #include "postgres.h"
+
+#include "executor/tuptable.h"
 
 #include "compute/design/design.h"
 #include "compute/glm/margins.h"
@@ -37,12 +39,18 @@ typedef struct GrMarginRows
 } GrMarginRows;
 
 /*
- * Analyses and plans the query, and finds the columns of the model and the roles. roles->offsets NULL: the offset is
+ * Plans the query, and finds the columns of the model and the roles. roles->offsets NULL: the offset is
  * the column of the fit, if it had one. Allocates in the current memory context. Raises an ERROR if a column is
  * missing, ambiguous or of a wrong type.
  */
-extern void gr_margin_rows_prepare(const char *query, const GrPredictor *model, const GrRoles *roles,
+extern void gr_margin_rows_prepare(GrQuery *query, const GrPredictor *model, const GrRoles *roles,
 								   GrMarginRows *rows);
+
+/*
+ * Stores the row's values of the design's columns in values (GR_DESIGN_NVALUES), and the row in checked, as
+ * rows->shape has it, without a response. Returns false if a value is NULL. May allocate in the current memory context.
+ */
+extern bool gr_margin_rows_take(const GrMarginRows *rows, const TupleTableSlot *slot, double *values, double *checked);
 
 /* Runs the query and adds its rows to margins. Raises an ERROR if no row is complete. */
 extern void gr_margin_rows_read(GrMarginRows *rows, GrMargins *margins);

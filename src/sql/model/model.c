@@ -574,6 +574,7 @@ read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, G
 	error->dispersion = gr_model_dispersion(model);
 	error->df_inference = model->df_inference;
 	error->df = NULL;
+	error->bread = (GrString) {.bytes = NULL};
 	if (!nulls[F_DESIGN])
 	{
 		GrExtras	extras;
@@ -581,8 +582,21 @@ read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, G
 
 		gr_read_extras(DatumGetTextPP(values[F_DESIGN]), &extras);
 		error->df = gr_read_df(&extras, &ndf);
+		if (gr_extras_find(&extras, GR_EXTRA_BREAD) != NULL)
+			error->bread = *gr_extras_find(&extras, GR_EXTRA_BREAD);
 		check_df(ndf, nterms);
 	}
+}
+
+void
+gr_errors_of_leverages(GrPredictor *predictor, GrPredictorError *error)
+{
+	if (!error->robust || error->bread.bytes == NULL)
+		return;
+	error->vcov = gr_read_bread(error->bread, predictor->nfeatures + (predictor->intercept ? 1 : 0));
+	error->dispersion = 1;
+	error->robust = false;
+	predictor->vcov_low = (GrString) {.bytes = NULL};
 }
 
 double

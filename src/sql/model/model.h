@@ -108,6 +108,7 @@ typedef struct GrPredictorError
 	GrDistribution distribution;
 	double		l2;				/* ridge penalty; 0: none */
 	bool		robust;			/* vcov is made from residuals, not iid */
+	GrString	bread;			/* (X'WX)^-1 of a robust model, see gr_read_bread(); bytes NULL: not known */
 	bool		iv;				/* vcov is that of two-stage least squares */
 	const double *vcov;			/* terms x terms, NaN for NULL; NULL: the model has none */
 	double		dispersion;		/* NaN: not known */
@@ -131,6 +132,12 @@ gr_next_coef(const GrPredictor *model, int k, const double **at)
  * are not checked, because a user may have made it.
  */
 extern void gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorError *error);
+
+/*
+ * Replaces the covariances of a robust model by (X'WX)^-1 and its dispersion by 1, if the model has that matrix: the
+ * errors are then those of an iid model, as leverages need them.
+ */
+extern void gr_errors_of_leverages(GrPredictor *predictor, GrPredictorError *error);
 
 /* True if two models agree in the fields that gr_open_predictor() reads without error. */
 extern bool gr_predicts_alike(HeapTupleHeader a, HeapTupleHeader b);

@@ -6,6 +6,7 @@
 
 #include "utils/memutils.h"
 
+#include "compute/glm/glm_fit.h"
 #include "compute/linear/vcov_low.h"
 #include "run/compat.h"
 #include "sql/model/model_extras.h"
@@ -87,6 +88,36 @@ read_absorbed(const GrExtras *records)
 	return absorbed;
 }
 
+double *
+gr_read_bread(GrString bread, int nterms)
+{
+	int64		n = nterms;
+	double	   *triangle;
+	double	   *matrix;
+
+	if (n > GR_BREAD_TERMS_MAX)
+		gr_bad_model("This version of gpureg cannot read its design.");
+	triangle = palloc(gr_triangle(n) * sizeof(double));
+	matrix = palloc(n * n * sizeof(double));
+	if (!gr_extras_numbers(bread, (int) gr_triangle(n), triangle))
+		gr_bad_model("This version of gpureg cannot read its design.");
+	for (int64 i = 0; i < n; i++)
+		for (int64 j = 0; j <= i; j++)
+			matrix[i * n + j] = matrix[j * n + i] = triangle[gr_packed(i, j)];
+	pfree(triangle);
+	return matrix;
+}
+
+GrString
+gr_bread_text(const double *triangle, int nterms)
+{
+	int			n = (int) gr_triangle(nterms);
+	char	   *value = palloc((Size) n * GR_EXTRA_NUMBER_SIZE);
+
+	gr_extras_put_numbers(triangle, n, value);
+	return (GrString) {value, n * GR_EXTRA_NUMBER_SIZE - 1};
+}
+
 /* Returns the value of the record key as a C string, or NULL if there is no such record. */
 static const char *
 read_name(const GrExtras *records, const char *key)
@@ -112,6 +143,8 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	extras->absorbed = read_absorbed(&records);
 	if (gr_extras_find(&records, GR_EXTRA_VCOV_LOW) != NULL)
 		extras->vcov_low = *gr_extras_find(&records, GR_EXTRA_VCOV_LOW);
+	if (gr_extras_find(&records, GR_EXTRA_BREAD) != NULL)
+		extras->bread = *gr_extras_find(&records, GR_EXTRA_BREAD);
 	return pnstrdup(records.design.bytes, records.design.nbytes);
 }
 
@@ -171,6 +204,8 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	add_df(&records, extras);
 	add_absorbed(&records, extras->absorbed);
 	if (extras->vcov_low.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_VCOV_LOW, extras->vcov_low))
+		elog(ERROR, "a gpu_model has too many records");
+	if (extras->bread.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_BREAD, extras->bread))
 		elog(ERROR, "a gpu_model has too many records");
 
 	gr_extras_write(&writer, &records);

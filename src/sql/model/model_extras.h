@@ -42,6 +42,11 @@ typedef struct GrModelExtras
 	 */
 	GrString	vcov_low;
 	const GrAbsorbed *absorbed; /* NULL: the fit absorbed no effects */
+	/*
+	 * (X'WX)^-1 as text, the numbers of a packed triangle, for leverages; NaN for terms without a coefficient. bytes
+	 * NULL: vcov is iid, or the model has too many terms or none of it.
+	 */
+	GrString	bread;
 } GrModelExtras;
 
 /* Raises 22023: the gpu_model is malformed. detail: a sentence that says why. */
@@ -67,6 +72,15 @@ extern void gr_read_extras(const text *field, GrExtras *extras);
 /* Returns the degrees of freedom of *n terms; NULL: no record has them. Raises an ERROR if the record is malformed. */
 extern const double *gr_read_df(const GrExtras *records, int *n);
 
+/*
+ * Returns the matrix of the record bread, nterms x nterms, in the current memory context. Raises an ERROR if the record
+ * is malformed.
+ */
+extern double *gr_read_bread(GrString bread, int nterms);
+
+/* Returns a packed triangle of nterms terms as the value of the record bread. */
+extern GrString gr_bread_text(const double *triangle, int nterms);
+
 /* Reads field, a gpu_model's design or NULL, into extras. Returns a copy of the design's text, or "" if it has none. */
 extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras);
 
@@ -78,7 +92,8 @@ static inline bool
 gr_extras_are_none(const GrModelExtras *extras)
 {
 	return extras->offsets == NULL && extras->weights == NULL && extras->frequencies == NULL &&
-		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL && extras->absorbed == NULL;
+		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL && extras->absorbed == NULL &&
+		extras->bread.bytes == NULL;
 }
 
 /*

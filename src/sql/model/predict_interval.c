@@ -414,6 +414,7 @@ gr_leverage(PG_FUNCTION_ARGS)
 	{
 		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
 		calls->arguments.first_argno = 1;
+		calls->model.for_leverages = true;
 	}
 	model = gr_cached_predictor(fcinfo, &calls->model, true);
 	errors = &calls->model.errors;

@@ -97,6 +97,8 @@ fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader mo
 		lookup_type_cache(HeapTupleHeaderGetTypeId(model), TYPECACHE_TUPDESC);
 	gr_open_predictor(cache->model, &cache->predictor, with_errors ? &cache->errors : NULL);
 	cache->has_errors = with_errors;
+	if (with_errors && cache->for_leverages)
+		gr_errors_of_leverages(&cache->predictor, &cache->errors);
 	cache->predictor.serial = ++cache->nread;
 	cache->predictor.dense = dense_coefficients(&cache->predictor);
 	cache->repeated = cache->prepared = false;

@@ -31,6 +31,7 @@ typedef struct GrPredictorCache
 	GrPredictor predictor;
 	bool		has_errors;		/* errors was read, too */
 	GrPredictorError errors;	/* valid if has_errors */
+	bool		for_leverages;	/* set by the caller: errors are those of leverages, see gr_errors_of_leverages() */
 	bool		repeated;		/* a second call passed this model */
 	bool		prepared;		/* ready is set */
 	GrReadyVcov *ready;			/* prepared covariances of the errors; NULL: they cannot be prepared */
