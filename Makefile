@@ -92,7 +92,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads data and functions that the other tests use
-REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors edge negbin negbin_fits tiny bigint \
+REGRESS = setup cells scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors edge negbin negbin_fits tiny bigint \
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit absorb absorb_glm ring many numeric model predict predict_row predict_query predict_cache predict_interval offset_predict \
 	margins distributions compare summary score auc roc augment firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
 	permute cv enet enet_logit folds iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \

@@ -159,33 +159,30 @@ gr_sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute at
  * The aggregate
  */
 
-typedef struct LevelsColumn
-{
-	const char *name;
-	GrLevels	levels;
-} LevelsColumn;
-
-typedef struct LevelsState
-{
-	MemoryContext context;
-	int			n;
-	int			nlevels;		/* total of all columns */
-	LevelsColumn column[FLEXIBLE_ARRAY_MEMBER];
-} LevelsState;
-
-static LevelsState *
+static GrFoundLevels *
 new_state(MemoryContext context, int n)
 {
-	LevelsState *state = MemoryContextAllocZero(context, offsetof(LevelsState, column) + n * sizeof(LevelsColumn));
+	GrFoundLevels *state = MemoryContextAllocZero(context, offsetof(GrFoundLevels, column) +
+												  n * sizeof(GrFoundColumn));
 
 	state->context = context;
 	state->n = n;
 	return state;
 }
 
+GrFoundLevels *
+gr_levels_begin(int n, const char *const *names)
+{
+	GrFoundLevels *found = new_state(CurrentMemoryContext, n);
+
+	for (int k = 0; k < n; k++)
+		found->column[k].name = names[k];
+	return found;
+}
+
 /* Names the columns by the argument of names, as far as it has names. */
 static void
-name_columns(FunctionCallInfo fcinfo, LevelsState *state)
+name_columns(FunctionCallInfo fcinfo, GrFoundLevels *state)
 {
 	ArrayType  *array = PG_ARGISNULL(ARG_NAMES) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_NAMES);
 	Datum	   *names;
@@ -222,7 +219,7 @@ describe_columns(FunctionCallInfo fcinfo)
 }
 
 static void
-raise_many(const LevelsState *state)
+raise_many(const GrFoundLevels *state)
 {
 	int			largest = 0;
 
@@ -239,7 +236,7 @@ raise_many(const LevelsState *state)
 
 /* Adds a new level to column k. ERROR if there are too many levels. */
 static void
-add_level(LevelsState *state, int k, GrString level)
+add_level(GrFoundLevels *state, int k, GrString level)
 {
 	char	   *copy = MemoryContextAlloc(state->context, level.nbytes + 1);
 
@@ -253,10 +250,10 @@ add_level(LevelsState *state, int k, GrString level)
 		raise_many(state);
 }
 
-static void
-take_value(FunctionCallInfo fcinfo, LevelsState *state, int k, Oid type)
+void
+gr_levels_take(GrFoundLevels *state, int k, Oid type, Datum value)
 {
-	GrString	level = gr_level_of(type, PG_GETARG_DATUM(FIRST_COLUMN + k));
+	GrString	level = gr_level_of(type, value);
 
 	if (likely(gr_level_find(&state->column[k].levels, level.bytes, level.nbytes) >= 0))
 		return;
@@ -272,10 +269,10 @@ take_value(FunctionCallInfo fcinfo, LevelsState *state, int k, Oid type)
 }
 
 /* Makes a process's first state. */
-static LevelsState *
+static GrFoundLevels *
 begin_state(FunctionCallInfo fcinfo, MemoryContext context)
 {
-	LevelsState *state = new_state(context, PG_NARGS() - FIRST_COLUMN);
+	GrFoundLevels *state = new_state(context, PG_NARGS() - FIRST_COLUMN);
 
 	name_columns(fcinfo, state);
 	return state;
@@ -287,7 +284,7 @@ gr_levels_accum(PG_FUNCTION_ARGS)
 {
 	int			n = PG_NARGS() - FIRST_COLUMN;
 	MemoryContext context = gr_aggregate_context(fcinfo);
-	LevelsState *state = PG_ARGISNULL(0) ? begin_state(fcinfo, context) : (LevelsState *) PG_GETARG_POINTER(0);
+	GrFoundLevels *state = PG_ARGISNULL(0) ? begin_state(fcinfo, context) : (GrFoundLevels *) PG_GETARG_POINTER(0);
 	const Oid  *types = fcinfo->flinfo->fn_extra;
 
 	if (unlikely(types == NULL))
@@ -298,7 +295,7 @@ gr_levels_accum(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(FIRST_COLUMN + k))
 			PG_RETURN_POINTER(state);
 	for (int k = 0; k < n; k++)
-		take_value(fcinfo, state, k, types[k]);
+		gr_levels_take(state, k, types[k], PG_GETARG_DATUM(FIRST_COLUMN + k));
 	PG_RETURN_POINTER(state);
 }
 
@@ -307,8 +304,8 @@ Datum
 gr_levels_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = gr_aggregate_context(fcinfo);
-	LevelsState *state = PG_ARGISNULL(0) ? NULL : (LevelsState *) PG_GETARG_POINTER(0);
-	const LevelsState *other = PG_ARGISNULL(1) ? NULL : (LevelsState *) PG_GETARG_POINTER(1);
+	GrFoundLevels *state = PG_ARGISNULL(0) ? NULL : (GrFoundLevels *) PG_GETARG_POINTER(0);
+	const GrFoundLevels *other = PG_ARGISNULL(1) ? NULL : (GrFoundLevels *) PG_GETARG_POINTER(1);
 
 	if (other == NULL && state == NULL)
 		PG_RETURN_NULL();
@@ -344,7 +341,7 @@ send_bytes(StringInfo to, const char *bytes, int nbytes)
 Datum
 gr_levels_serial(PG_FUNCTION_ARGS)
 {
-	const LevelsState *state = (LevelsState *) PG_GETARG_POINTER(0);
+	const GrFoundLevels *state = (GrFoundLevels *) PG_GETARG_POINTER(0);
 	StringInfoData bytes;
 
 	(void) gr_aggregate_context(fcinfo);
@@ -376,7 +373,7 @@ gr_levels_deserial(PG_FUNCTION_ARGS)
 {
 	bytea	   *value = PG_GETARG_BYTEA_PP(0);
 	StringInfoData bytes;
-	LevelsState *state;
+	GrFoundLevels *state;
 	int			n;
 
 	(void) gr_aggregate_context(fcinfo);
@@ -404,7 +401,7 @@ gr_levels_deserial(PG_FUNCTION_ARGS)
 Datum
 gr_levels_final(PG_FUNCTION_ARGS)
 {
-	const LevelsState *state = PG_ARGISNULL(0) ? NULL : (LevelsState *) PG_GETARG_POINTER(0);
+	const GrFoundLevels *state = PG_ARGISNULL(0) ? NULL : (GrFoundLevels *) PG_GETARG_POINTER(0);
 	Datum	   *items;
 	int			n = 0;
 

@@ -67,6 +67,31 @@ gr_context_memory(MemoryContext context)
 	return (GrMemory) {gr_context_take, context};
 }
 
+/* Levels of a column in the order in which they were found */
+typedef struct GrFoundColumn
+{
+	const char *name;			/* for messages */
+	GrLevels	levels;
+} GrFoundColumn;
+
+/* Levels of several columns */
+typedef struct GrFoundLevels
+{
+	MemoryContext context;		/* owns the levels */
+	int			n;
+	int			nlevels;		/* total of all columns */
+	GrFoundColumn column[FLEXIBLE_ARRAY_MEMBER];
+} GrFoundLevels;
+
+/* Returns n columns without levels, in the current memory context, which must outlive them. */
+extern GrFoundLevels *gr_levels_begin(int n, const char *const *names);
+
+/*
+ * Adds the level of a value, which isn't NULL, to column k unless it is there already. type: the value's base type.
+ * ERROR if the columns have more levels than a model can have terms, or the level is too long.
+ */
+extern void gr_levels_take(GrFoundLevels *found, int k, Oid type, Datum value);
+
 /* Returns a level for messages, cut off if it is long. */
 extern const char *gr_show_level(GrString level);
 

@@ -14,12 +14,14 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
+#include "compute/design/cells.h"
 #include "compute/design/design.h"
 #include "compute/design/design_moves.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/design_values.h"
 #include "rows/columns/formula_error.h"
 #include "rows/columns/levels.h"
+#include "rows/query/cells_query.h"
 #include "rows/query/frame.h"
 #include "rows/query/query.h"
 #include "rows/query/wrapper.h"
@@ -33,6 +35,8 @@ typedef struct Making
 {
 	const GrQuery *query;
 	const GrFrameColumns *kept; /* NULL: levels and centers are read from the query's rows */
+	const GrFrameCells *cells;	/* NULL, or read is NULL: rows are not summed */
+	const GrRoles *roles;
 	Oid			function;
 	const char *text;			/* the formula; NULL: there is none */
 	GrFormulaColumn *columns;
@@ -167,25 +171,6 @@ is_factor(const Making *m, int k)
 	return (uses_of(m, k) & 1 << GR_VARIABLE_FACTOR) != 0;
 }
 
-static Expr *
-is_not_null(const GrWrapper *wrapper, int k)
-{
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = gr_wrapped_column(wrapper, k);
-	test->nulltesttype = IS_NOT_NULL;
-	/* A composite value is NULL as a whole; its fields are not looked at. */
-	test->argisrow = false;
-	test->location = -1;
-	return (Expr *) test;
-}
-
-static Expr *
-all_of(List *tests)
-{
-	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
-}
-
 /*
  * Returns a condition: the response, the columns with roles, the absorbed and the cluster columns and, if features is
  * true, the columns that the formula uses are not NULL.
@@ -197,26 +182,8 @@ are_complete(const Making *m, const GrWrapper *wrapper, bool features)
 
 	for (int k = 0; k < m->query->columns->natts; k++)
 		if (has_role(m, k) || is_side(m, k) || (features && uses_of(m, k) != 0))
-			tests = lappend(tests, is_not_null(wrapper, k));
-	return all_of(tests);
-}
-
-/* CASE WHEN test THEN value END */
-static Expr *
-value_where(Expr *test, Expr *value)
-{
-	CaseWhen   *when = makeNode(CaseWhen);
-	CaseExpr   *result = makeNode(CaseExpr);
-
-	when->expr = test;
-	when->result = value;
-	when->location = -1;
-	result->casetype = exprType((Node *) value);
-	result->casecollid = exprCollation((Node *) value);
-	result->args = list_make1(when);
-	result->defresult = (Expr *) makeNullConst(result->casetype, -1, result->casecollid);
-	result->location = -1;
-	return (Expr *) result;
+			tests = lappend(tests, gr_wrapper_is_not_null(wrapper, k));
+	return gr_wrapper_all_of(tests);
 }
 
 static GrPlan *
@@ -305,6 +272,34 @@ ask_levels(Making *m, const int *factors, int n)
 		m->kept->find_levels(m->kept->arg, factors[i], m->found, m->nroles, used, &m->levels[factors[i]]);
 }
 
+/*
+ * Sums the rows by the levels of n factors, which finds the levels, too, unless they are known. Returns false if that
+ * is not possible, or if the levels should be read first.
+ */
+static bool
+read_cells(Making *m, const int *factors, int n)
+{
+	int		   *numbers = palloc(m->query->columns->natts * sizeof(int));
+	GrCellsColumns columns = {
+		.found = m->found,.nroles = m->nroles,.numbers = numbers,.factors = factors,.nfactors = n
+	};
+	GrCellsQuery query;
+
+	if (m->cells == NULL || m->cells->read == NULL || m->nsides > 0 || n > COLUMN_ARGUMENTS_MAX ||
+		!gr_formula_has_cells(&m->formula))
+		return false;
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if ((uses_of(m, k) & 1 << GR_VARIABLE_NUMBER) != 0)
+		{
+			/* Columns with roles are found by their names, so no other column may have the name. */
+			if (m->columns[k].has_role)
+				return false;
+			numbers[columns.nnumbers++] = k;
+		}
+	query = gr_make_cells_query(m->query, &columns);
+	return m->cells->read(m->cells->arg, m->roles, &query, m->levels);
+}
+
 static void
 find_levels(Making *m)
 {
@@ -317,10 +312,13 @@ find_levels(Making *m)
 			factors[n++] = k;
 	if (n == 0)
 		return;
-	if (m->kept == NULL)
-		read_levels(m, factors, n);
-	else
+	if (m->kept != NULL)
 		ask_levels(m, factors, n);
+	else if (!read_cells(m, factors, n))
+	{
+		read_levels(m, factors, n);
+		(void) read_cells(m, factors, n);
+	}
 	for (int i = 0; i < n; i++)
 		if (m->levels[factors[i]].n == 1)
 			ereport(ERROR,
@@ -429,7 +427,7 @@ write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 	Expr	   *row = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
 									  write_values(m, wrapper, args));
 
-	return value_where(are_complete(m, wrapper, false), row);
+	return gr_wrapper_value_where(are_complete(m, wrapper, false), row);
 }
 
 /*
@@ -458,8 +456,8 @@ write_response(const Making *m, const GrWrapper *wrapper, bool guarded)
 	List	   *tests = NIL;
 
 	for (int i = 0; guarded && i < m->nsides; i++)
-		tests = lappend(tests, is_not_null(wrapper, m->sides[i]));
-	return tests == NIL ? response : value_where(all_of(tests), response);
+		tests = lappend(tests, gr_wrapper_is_not_null(wrapper, m->sides[i]));
+	return tests == NIL ? response : gr_wrapper_value_where(gr_wrapper_all_of(tests), response);
 }
 
 /* Columns that a frame's query selects, and their names */
@@ -720,9 +718,9 @@ begin_making(Making *m, const GrRoles *roles)
 }
 
 GrFrame *
-gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
+gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles, const GrFrameCells *cells)
 {
-	Making		m = {.query = query,.function = function,.text = roles->formula};
+	Making		m = {.query = query,.cells = cells,.roles = roles,.function = function,.text = roles->formula};
 	GrFrame    *frame;
 
 	if (!begin_making(&m, roles))

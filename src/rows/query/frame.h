@@ -15,6 +15,7 @@
 #include "compute/design/design.h"
 #include "compute/linear/ols.h"
 #include "rows/columns/columns.h"
+#include "rows/query/cells_query.h"
 #include "rows/query/query.h"
 
 typedef struct GrFrame
@@ -43,12 +44,24 @@ typedef struct GrFrameColumns
 	void	   *arg;
 } GrFrameColumns;
 
+/* Reader of sums by cell, which finds the levels of factors, too */
+typedef struct GrFrameCells
+{
+	/*
+	 * Adds the levels of the factors' columns to levels, unless they are there. Returns false if the rows cannot be
+	 * summed by cell, or not before the levels are known. NULL: rows are not summed
+	 */
+	bool		(*read) (void *arg, const GrRoles *roles, const GrCellsQuery *query, GrLevels *levels);
+	void	   *arg;
+} GrFrameCells;
+
 /*
  * Makes the frame of a query, in the current memory context. Returns NULL if the columns are the features as they are:
  * there is no formula, each feature is a number or an array, and there are no clusters. In the frame's query, a row in
- * no cluster has a NULL response or a NULL key. function: as for gr_ingest_prepare()
+ * no cluster has a NULL response or a NULL key. function: as for gr_ingest_prepare(). cells: reads the rows, if the
+ * formula allows sums by cell; otherwise only the levels of factors are read
  */
-extern GrFrame *gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles);
+extern GrFrame *gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles, const GrFrameCells *cells);
 
 /*
  * Makes a frame of kept columns, which `described` describes as it would a query's. described->tree is NULL, and so is

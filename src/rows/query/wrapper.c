@@ -328,6 +328,42 @@ gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args)
 	return (Expr *) gr_make_aggregate(function, args);
 }
 
+Expr *
+gr_wrapper_is_not_null(const GrWrapper *wrapper, int k)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = gr_wrapped_column(wrapper, k);
+	test->nulltesttype = IS_NOT_NULL;
+	/* A composite value is NULL as a whole; its fields are not looked at. */
+	test->argisrow = false;
+	test->location = -1;
+	return (Expr *) test;
+}
+
+Expr *
+gr_wrapper_all_of(List *tests)
+{
+	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
+}
+
+Expr *
+gr_wrapper_value_where(Expr *test, Expr *value)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+	CaseExpr   *result = makeNode(CaseExpr);
+
+	when->expr = test;
+	when->result = value;
+	when->location = -1;
+	result->casetype = exprType((Node *) value);
+	result->casecollid = exprCollation((Node *) value);
+	result->args = list_make1(when);
+	result->defresult = (Expr *) makeNullConst(result->casetype, -1, result->casecollid);
+	result->location = -1;
+	return (Expr *) result;
+}
+
 void
 gr_wrapper_select(GrWrapper *wrapper, Expr *value)
 {

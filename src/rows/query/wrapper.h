@@ -70,6 +70,15 @@ extern Expr *gr_wrapper_call(Oid function, List *args);
 extern Aggref *gr_make_aggregate(Oid function, List *args);
 extern Expr *gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args);
 
+/* Returns a condition: column k is not NULL. */
+extern Expr *gr_wrapper_is_not_null(const GrWrapper *wrapper, int k);
+
+/* Returns the conjunction of conditions, at least one. */
+extern Expr *gr_wrapper_all_of(List *tests);
+
+/* Returns CASE WHEN test THEN value END. */
+extern Expr *gr_wrapper_value_where(Expr *test, Expr *value);
+
 /* Adds a column to the selected columns. */
 extern void gr_wrapper_select(GrWrapper *wrapper, Expr *value);
 

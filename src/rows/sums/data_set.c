@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 
 #include "compute/resample/boot.h"
+#include "rows/sums/cells.h"
 #include "rows/sums/data_set.h"
 #include "run/args.h"
 #include "run/clock.h"
@@ -143,10 +144,19 @@ static void
 sum_query(GrDataSet *data)
 {
 	GrIngest   *ingest = &data->ingest;
-	GrState    *state = gr_source_sum(ingest, &data->place);
+	GrState    *state;
 
 	data->n = 1;
 	data->sums = palloc(sizeof(GrGram));
+	if (ingest->cells != NULL)
+	{
+		data->nworkers = gr_cells_nworkers(ingest->cells);
+		data->sums[0] = gr_cells_gram(ingest);
+		data->nsummed = ingest->nfeatures;
+		gr_place_on_cpu(&data->place, "the rows were summed by the levels of factors");
+		return;
+	}
+	state = gr_source_sum(ingest, &data->place);
 	if (state != NULL)
 	{
 		data->sums[0] = state_sums(state);
@@ -193,7 +203,7 @@ open_query(GrDataSet *data)
 	GrIngest   *ingest = &data->ingest;
 
 	gr_ingest_prepare(wanted->from.query, wanted->function, wanted->family, wanted->roles,
-					  wanted->use == GR_ROWS_SUM, ingest);
+					  wanted->use == GR_ROWS_SUM ? gr_cells_read : NULL, ingest);
 	ingest->rules.theta = wanted->theta;
 	ingest->more = wanted->more;
 	ingest->parted = wanted->use == GR_ROWS_PARTS;

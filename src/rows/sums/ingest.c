@@ -378,9 +378,13 @@ add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 
 /* Sets the query and its columns, or those of its frame if features are made of columns. */
 static void
-find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
+find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles, GrReadCells read_cells)
 {
-	GrFrame    *frame = gr_make_frame(query, ingest->function, roles);
+	const GrFrameCells cells = {read_cells, ingest};
+	GrFrame    *frame;
+
+	ingest->query = query;
+	frame = gr_make_frame(query, ingest->function, roles, &cells);
 
 	ingest->clustered = frame == NULL ? NULL : frame->clustered;
 	ingest->keyless = frame == NULL ? NULL : frame->keyless;
@@ -444,9 +448,8 @@ plan_sums_first(GrIngest *ingest)
 	return true;
 }
 
-/* Sets shape and arguments. Call again when a row has told the widths of arrays. */
-static void
-note_shape(GrIngest *ingest)
+void
+gr_ingest_note_shape(GrIngest *ingest)
 {
 	ingest->shape = gr_columns_shape(ingest->columns);
 	ingest->shape.nfeatures = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
@@ -455,14 +458,13 @@ note_shape(GrIngest *ingest)
 }
 
 void
-gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, bool summed,
+gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrReadCells summed,
 				  GrIngest *ingest)
 {
 	GrQuery    *analysed = gr_analyse_query(query);
 	GrRoles		own = *roles;
 
-	memset(ingest, 0, sizeof(*ingest));
-	ingest->function = function;
+	*ingest = (GrIngest) {.function = function,.rules = {family, roles->weighting, 0}};
 	if (roles->unit_weights)
 		analysed = add_unit_weights(analysed, &own);
 	if (roles->key != NULL)
@@ -472,11 +474,10 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 		analysed = add_cluster_keys(analysed, function, &own);
 		ingest->keyed_clusters = true;
 	}
-	find_columns(ingest, analysed, &own);
-	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
+	find_columns(ingest, analysed, &own, summed);
 	ingest->real_features = gr_columns_are_real(ingest->columns);
-	note_shape(ingest);
-	if (summed && plan_sums_first(ingest))
+	gr_ingest_note_shape(ingest);
+	if (ingest->cells != NULL || (summed != NULL && plan_sums_first(ingest)))
 		return;
 	(void) gr_ingest_plan(ingest);
 	if (ingest->remote && ingest->keyed_clusters)
@@ -490,7 +491,7 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
 	{
 		peek_at_widths(ingest);
-		note_shape(ingest);
+		gr_ingest_note_shape(ingest);
 	}
 }
 
@@ -636,7 +637,9 @@ gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, con
 	if (!select_aggregate(ingest, &wrapper, aggregate, constants, types, result))
 		elog(ERROR, "too many columns for %s", aggregate);
 	for (int k = 0; k < ingest->nclusters; k++)
-		if (way == k || way == 2)
+		if (way == GR_WAY_SELECTED)
+			gr_wrapper_select_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, k)));
+		else if (way == k || way == 2)
 			gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, k)));
 	nest_level = gr_turn_jit_off();
 	plan = gr_plan_wrapper(&wrapper);

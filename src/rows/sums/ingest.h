@@ -14,6 +14,9 @@
 #include "rows/state/state.h"
 #include "run/job.h"
 
+/* Sums of a query's rows by the levels of factors; see cells.h */
+typedef struct GrCells GrCells;
+
 /* A query, and what preparing and reading it found */
 typedef struct GrIngest
 {
@@ -27,6 +30,7 @@ typedef struct GrIngest
 	const char *row_design;		/* design of the rows, see GrFrame */
 	bool		intercept;		/* roles->intercept, or the formula's */
 	int			nlow;			/* number of rests, the last features; see gr_fold_sums() */
+	GrCells    *cells;			/* the rows are summed by cell already; NULL: the rows are not read yet */
 	Oid			function;		/* SQL function of the extension that is being called */
 	GrPlan	   *plan;			/* NULL until gr_ingest_plan() */
 	GrPlan	   *sums_plan;		/* plan of gpu_ols_pass over query, if made first; or NULL */
@@ -61,16 +65,23 @@ typedef struct GrIngest
 	bool		overflowed;		/* the rows do not fit: reading stopped and released the job */
 } GrIngest;
 
+/* Type of GrFrameCells.read; arg is a GrIngest, whose query is the user's. cells.h has the one such function. */
+typedef bool (*GrReadCells) (void *arg, const GrRoles *roles, const GrCellsQuery *query, GrLevels *levels);
+
 /*
- * Analyses a query and plans it once. If summed, the rows are wanted as a Gram matrix: the first plan is that of the
- * aggregate gpu_ols_pass, if the CPU may run it. Else it is the plan of the query as it stands, and the widths of
- * arrays are read from its first complete row, if that is cheap.
+ * Analyses a query and plans it once. If summed is not NULL, the rows are wanted as a Gram matrix. With factors, summed
+ * reads their sums by cell, if it can. Otherwise the first plan is that of the aggregate gpu_ols_pass, if the CPU may
+ * run it. If the rows are not summed, the first plan is that of the query as it stands, and the widths of arrays are
+ * read from its first complete row, if that is cheap.
  *
  * function: the extension's SQL function that is being called; other functions of the extension are looked up beside
  * it. roles: roles of columns besides response and features. ERROR for a query, a column or a type that cannot be used
  */
 extern void gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles,
-							  bool summed, GrIngest *ingest);
+							  GrReadCells summed, GrIngest *ingest);
+
+/* Sets shape and arguments by the columns. Call again when a row has told the widths of arrays. */
+extern void gr_ingest_note_shape(GrIngest *ingest);
 
 /* Returns the plan of the query as it stands, and makes it at the first call. */
 extern const GrPlan *gr_ingest_plan(GrIngest *ingest);
@@ -115,6 +126,9 @@ extern GrIngest gr_ingest_without_key(const GrIngest *ingest);
 
 /* True if a function can have nparams parameters and ingest->arguments. */
 extern bool gr_fits_aggregate(const GrIngest *ingest, int nparams);
+
+/* Way of gr_plan_clusters(): groups by all cluster columns, and selects them behind the aggregate */
+#define GR_WAY_SELECTED 3
 
 /*
  * Plans SELECT aggregate(values ..., columns ...) FROM (query) GROUP BY the first cluster column (way 0), the second
