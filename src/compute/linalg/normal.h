@@ -117,6 +117,21 @@ typedef struct GrNormalMatrix
 } GrNormalMatrix;
 
 /*
+ * Terms of which no two have a product other than 0, such as the levels of a factor: their block of A is diagonal. They
+ * are eliminated first (normal_block.c), which leaves the Schur complement of the other terms and the response. Work and
+ * memory are then those of the other terms, except for the entries of an inverse.
+ */
+typedef struct GrNormalBlock
+{
+	int			first;			/* the first of the block's terms, which are adjacent */
+	int			n;				/* number of terms in the block; 0: no block was eliminated */
+	GrLdl		rest;			/* the Schur complement, factorised; its rows are the other terms and the response */
+	GrDDVector	inverse;		/* packed: row a of inv(L)' of rest, from its diagonal on, as in GrNormalFactor */
+	GrDDVector	weights;		/* [n][rest.npivots]: inv(L) of rest times the block's products, over the block's pivots */
+	GrDDVector	pivots;			/* [n] the block's diagonal entries */
+} GrNormalBlock;
+
+/*
  * Data of a factorisation: m terms and, as row m, the response, each scaled by a power of two that brings its sum of
  * squares into [1, 4). After a factorisation on a device, all of L but its last row, and the inverse, stay there.
  */
@@ -129,6 +144,7 @@ typedef struct GrNormalFactor
 	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, begins at a m - a (a - 1) / 2 */
 	GrDDVector	origin;			/* m: with a device, the inverse of the scaled A times the intercept expressed in
 								 * scaled terms */
+	GrNormalBlock block;		/* block.rest has arrays of m + 1 rows, except l */
 } GrNormalFactor;
 
 /* Returns entry (i, j) scaled for the factorisation. */
@@ -186,6 +202,12 @@ gr_normal_carve_factor(GrNormalFactor *f, int skip, GrArena *arena)
 	gr_ldl_carve(&f->ldl, f->m + 1, arena);
 	f->inverse = gr_carve_dd(arena, gr_triangle(m1 + skip));
 	f->origin = gr_carve_dd(arena, m1);
+	f->block.n = 0;
+	f->block.pivots = gr_carve_dd(arena, m1);
+	f->block.rest.d = gr_carve_dd(arena, m1);
+	f->block.rest.u = gr_carve_dd(arena, m1);
+	f->block.rest.least_pivot = gr_carve_doubles(arena, m1);
+	f->block.rest.aliased = gr_carve_bools(arena, m1);
 }
 
 /*
@@ -226,6 +248,17 @@ extern bool gr_normal_factorise(GrNormalFactor *f, const GrNormalMatrix *a, doub
 /* Fills inverse. Overwrites f->ldl.u. On a device inverse->low is not set. Returns false on an error. */
 extern bool gr_normal_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
 								   const GrHost *host, GrError *err);
+
+/*
+ * Looks for a large diagonal block, eliminates it, and solves; f->ldl must be scaled. Leaves f->block.n 0 if there is no
+ * such block, or if a term might be aliased in another order: gr_ldl_factorise() decides then. Sets of f->ldl what
+ * gr_ols_solve() reads: u, d of the response, and the response's entry of the first step. Returns false on an error.
+ */
+extern bool gr_normal_block_solve(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrError *err);
+
+/* Fills inverse->entries if a block was eliminated; low halves are not made. Returns false on an error. */
+extern bool gr_normal_block_inverse(GrNormalFactor *f, const GrNormalMatrix *a, const GrNormalInverse *inverse,
+									const GrHost *host, GrError *err);
 
 /*
  * Factorises and solves on f->solver's device; f->ldl must be scaled. If the device's memory does not suffice, returns

@@ -1,5 +1,5 @@
 /*
- * normal_cpu.h: the dot product of normal.c, a template of simd.h.
+ * ldl_cpu.h: the dot product of ldl.c, a template of simd.h.
  */
 
 /*
