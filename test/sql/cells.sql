@@ -84,6 +84,31 @@ SELECT terms, coef FROM gpu_ols_fit('SELECT y, c || repeat(''x'', 1000) AS c FRO
 -- too many levels
 CREATE TABLE cells_many AS SELECT i::float8 AS y, i AS id FROM generate_series(1, 10002) i;
 SELECT gpu_ols_fit('SELECT * FROM cells_many', formula => 'y ~ factor(id)');
+-- groups by texts that are read in place: short, compressed, out of line, of another type, NULL, and after other texts
+CREATE TABLE cells_texts AS
+SELECT i::float8 AS y, (i % 7)::float8 AS x, repeat('ab', 5000 * (i % 3)) || i % 5 AS squeezed,
+    (SELECT string_agg(md5(i % 3 || ' ' || k), '') FROM generate_series(1, 300 * (i % 2)) k) || i % 4 AS outside,
+    ('v' || i % 6)::varchar(9) AS v, CASE WHEN i % 11 > 0 THEN i % 9 END AS k
+FROM generate_series(1, 2000) i;
+ALTER TABLE cells_texts ADD later text DEFAULT 'added';
+UPDATE cells_texts SET squeezed = NULL WHERE y < 50;
+VACUUM ANALYZE cells_texts;
+CREATE FUNCTION cells_group(keys text, workers text, scan text, memory text, OUT md5 text, OUT nrows bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('max_parallel_workers_per_gather', workers, true), set_config('gpureg.enable_scan', scan, true),
+        set_config('work_mem', memory, true);
+    EXECUTE format('SELECT md5(string_agg(key || n, '','' ORDER BY key COLLATE "C", n)), sum(n) '
+        'FROM (SELECT concat_ws(''|'', %1$s) AS key, CASE WHEN gpu_ols_stats_agg(y, x) IS NOT NULL THEN count(*) END '
+        'AS n FROM cells_texts GROUP BY %1$s) g', keys) INTO md5, nrows;
+END
+$$;
+SELECT keys, count(DISTINCT g) AS answers, min(nrows) AS nrows
+FROM unnest('{squeezed,outside,v,"v,k","k,squeezed,outside",later,"outside,v,later"}'::text[]) keys,
+    unnest('{0,2}'::text[]) workers, unnest('{on,off}'::text[]) scan, unnest('{64kB,4MB}'::text[]) memory,
+    cells_group(keys, workers, scan, memory) g GROUP BY keys ORDER BY keys COLLATE "C";
+DROP FUNCTION cells_group;
+DROP TABLE cells_texts;
 DROP TABLE cells, cells_few, cells_many, cells_formulas;
 DROP FUNCTION cells_agree, cells_draw;
 DROP TYPE mood;

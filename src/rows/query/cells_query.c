@@ -4,7 +4,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_collation.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
@@ -28,11 +27,16 @@ key_of(const GrWrapper *wrapper, int k)
 {
 	Expr	   *column = gr_wrapped_column(wrapper, k);
 	Oid			collation = exprCollation((Node *) column);
+	CollateExpr *bytewise;
 
 	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
 		return column;
-	return (Expr *) makeRelabelType(column, exprType((Node *) column), exprTypmod((Node *) column), C_COLLATION_OID,
-									COERCE_IMPLICIT_CAST);
+	/* A RelabelType would get its argument's collation back when the tree is planned. */
+	bytewise = makeNode(CollateExpr);
+	bytewise->arg = column;
+	bytewise->collOid = C_COLLATION_OID;
+	bytewise->location = -1;
+	return (Expr *) bytewise;
 }
 
 static GrQuery *

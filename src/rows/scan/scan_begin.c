@@ -149,7 +149,9 @@ static void
 begin_key(GrScanState *s, int k, Expr *expr, Oid equal, FmgrInfo *hash)
 {
 	TupleDesc	table = RelationGetDescr(s->child->ss.ss_currentRelation);
-	const Var  *var = IsA(expr, Var) ? (const Var *) expr : NULL;
+	/* A varchar is grouped as the text that it is. */
+	const Expr *column = equal == F_TEXTEQ && IsA(expr, RelabelType) ? ((const RelabelType *) expr)->arg : expr;
+	const Var  *var = IsA(column, Var) ? (const Var *) column : NULL;
 	GrScanKey  *key = &s->keys[k];
 	GrGroupKey *group_key = &s->group_keys[k];
 
@@ -161,7 +163,9 @@ begin_key(GrScanState *s, int k, Expr *expr, Oid equal, FmgrInfo *hash)
 	fmgr_info(equal, group_key->equal);
 	group_key->hash = hash;
 	key->nbytes = group_key->nbytes;
-	key->direct = var != NULL && group_key->by_value && group_key->bitwise && var->varattno > 0 &&
+	group_key->bytes = equal == F_TEXTEQ && get_collation_isdeterministic(group_key->collation);
+	key->direct = var != NULL && var->varattno > 0 &&
+		((group_key->by_value && group_key->bitwise) || group_key->bytes) &&
 		TupleDescAttr(table, var->varattno - 1)->atttypid == var->vartype;
 	if (key->direct)
 		key->attribute = var->varattno;

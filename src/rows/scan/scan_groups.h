@@ -43,6 +43,7 @@ typedef struct GrGroupKey
 	int16		nbytes;			/* the type's typlen */
 	bool		by_value;
 	bool		bitwise;		/* values are equal exactly if their bits are */
+	bool		bytes;			/* values are texts in one piece, and equal exactly if their bytes are */
 	Oid			collation;
 	FmgrInfo   *equal;
 	FmgrInfo   *hash;

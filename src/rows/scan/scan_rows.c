@@ -185,12 +185,30 @@ without_more_bits(Datum value, int16 nbytes)
 	}
 }
 
+/* Returns the text at address at, or behind the padding there, in one piece. May allocate in the row's memory. */
+static inline Datum
+read_text(GrScanState *s, struct varlena *text)
+{
+	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
+	MemoryContext old;
+
+	if (likely(!VARATT_IS_EXTERNAL(text) && !VARATT_IS_COMPRESSED(text)))
+		return PointerGetDatum(text);
+	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	text = pg_detoast_datum_packed(text);
+	MemoryContextSwitchTo(old);
+	return PointerGetDatum(text);
+}
+
 /* Sets s->key_values to the row's keys. Returns a bit mask of the keys that are NULL. */
 static uint32
 find_keys(GrScanState *s, const char *data, const int32 *at)
 {
 	uint32		nulls = 0;
 
+	/* The texts of the row before may be there. */
+	if (!s->by_slot)
+		ResetExprContext(s->child->ss.ps.ps_ExprContext);
 	for (int k = 0; k < s->nkeys; k++)
 	{
 		const GrScanKey *key = &s->keys[k];
@@ -202,7 +220,8 @@ find_keys(GrScanState *s, const char *data, const int32 *at)
 
 			isnull = offset < 0;
 			if (!isnull)
-				s->key_values[k] = gr_read_by_value(key->nbytes, data + offset);
+				s->key_values[k] = s->group_keys[k].bytes ? read_text(s, gr_heap_varlena(data + offset)) :
+					gr_read_by_value(key->nbytes, data + offset);
 		}
 		else if (key->fold != NULL && data != NULL)
 			s->key_values[k] = Int32GetDatum(gr_scan_fold_of(key->fold, data, at == NULL ? s->columns.fixed : at,
@@ -212,6 +231,8 @@ find_keys(GrScanState *s, const char *data, const int32 *at)
 			s->key_values[k] = ExecEvalExpr(key->value, s->child->ss.ps.ps_ExprContext, &isnull);
 			if (s->group_keys[k].bitwise)
 				s->key_values[k] = without_more_bits(s->key_values[k], key->nbytes);
+			else if (s->group_keys[k].bytes && !isnull)
+				s->key_values[k] = read_text(s, (struct varlena *) DatumGetPointer(s->key_values[k]));
 		}
 		nulls |= isnull ? (uint32) 1 << k : 0;
 	}

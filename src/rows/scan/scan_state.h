@@ -24,7 +24,7 @@ typedef struct GrScanSpan
 	int			n;				/* number of float8 */
 } GrScanSpan;
 
-#define GR_SCAN_GUARDS_MAX 2
+#define GR_SCAN_GUARDS_MAX 8
 
 /* An aggregate of a scan, and how its rows are made of tuples */
 typedef struct GrScanAggregate
@@ -69,7 +69,7 @@ typedef struct GrScanAggregate
 typedef struct GrScanKey
 {
 	ExprState  *value;
-	bool		direct;			/* the key is a column passed by value, and read from the tuple */
+	bool		direct;			/* the key is a column passed by value, or a text, and read from the tuple */
 	AttrNumber	attribute;		/* if direct */
 	int			wanted;			/* if direct: index in columns.wanted of the scan */
 	GrScanFold *fold;			/* the key is a fold computed from columns; else NULL */

@@ -134,14 +134,15 @@ gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind *kind)
 	return attribute != NULL && number_kind(getBaseType(attribute->atttypid), kind);
 }
 
-/* Returns the attribute of a test that a column of fixed width is not NULL; 0: expr is no such test */
+/* Returns the attribute of a test that a column is not NULL, of a type that tuples are searched for; 0: no such test */
 static AttrNumber
 guarded_column(const Expr *expr, TupleDesc table)
 {
 	const NullTest *test = (const NullTest *) expr;
 	Form_pg_attribute attribute = IsA(expr, NullTest) ? column_of(test->arg, table) : NULL;
 
-	return attribute != NULL && test->nulltesttype == IS_NOT_NULL && !test->argisrow && attribute->attlen > 0 ?
+	return attribute != NULL && test->nulltesttype == IS_NOT_NULL && !test->argisrow &&
+		(attribute->attlen > 0 || (attribute->attlen == -1 && attribute->attalign == TYPALIGN_INT)) ?
 		attribute->attnum : 0;
 }
 

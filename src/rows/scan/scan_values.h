@@ -46,7 +46,7 @@ extern bool gr_is_number_column(const Expr *expr, TupleDesc table, GrNumberKind 
 
 /*
  * If expr is CASE WHEN column IS NOT NULL [AND ...] THEN value END, returns value, and sets guards to the attributes of
- * the *n columns, at most most; their values have a fixed width. Else returns expr, and *n is 0.
+ * the *n columns, at most most; their values have a fixed width or are aligned to int. Else returns expr, and *n is 0.
  */
 extern const Expr *gr_without_guards(const Expr *expr, TupleDesc table, int most, AttrNumber *guards, int *n);
 
