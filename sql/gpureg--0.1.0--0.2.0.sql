@@ -92,6 +92,15 @@ COMMENT ON FUNCTION gpu_effects(text, text, text[], text, text)
 DROP FUNCTION gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, text[], text, text, text[]);
 
 --
+-- Formulas with functions
+--
+
+CREATE FUNCTION gpu_design_number(design text, VARIADIC "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_design_number' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION gpu_design_number(text, "any")
+    IS 'internal: a number that an expression of a formula makes of columns';
+
+--
 -- Clusters
 --
 

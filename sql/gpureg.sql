@@ -420,6 +420,8 @@ CREATE AGGREGATE gpu_levels_pass(names text[], VARIADIC "any") (
 );
 CREATE FUNCTION gpu_design_row(design text, pairs boolean, VARIADIC "any") RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_design_number(design text, VARIADIC "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_design_number' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
 
 -- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run
 -- gpu_ols_array_pass and gpu_logreg_array_pass: aggregates over typed arguments, which depend on nothing else, with a
@@ -1580,6 +1582,8 @@ COMMENT ON AGGREGATE gpu_levels_pass(text[], VARIADIC "any")
     IS 'internal: the levels of factors: how many each has, and these';
 COMMENT ON FUNCTION gpu_design_row(text, boolean, "any")
     IS 'internal: a row''s features, as a design makes them of its columns';
+COMMENT ON FUNCTION gpu_design_number(text, "any")
+    IS 'internal: a number that an expression of a formula makes of columns';
 COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any")
     IS 'internal: a row''s features for the passes over a remote query';
 COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'internal: the sums of gpu_ols_fit over a remote query';

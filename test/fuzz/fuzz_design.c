@@ -3,6 +3,7 @@
  * features and expand rows of any numbers without touching memory beyond its own.
  */
 #include "compute/design/design.h"
+#include "compute/design/design_text.h"
 #include "fuzz.h"
 
 static const GrMemory memory = {fuzz_take, NULL};

@@ -3,6 +3,8 @@
  * back as written, with as many features as the formula says.
  */
 #include "compute/design/design.h"
+#include "compute/design/design_text.h"
+#include "compute/design/formula.h"
 #include "fuzz.h"
 
 static const GrMemory memory = {fuzz_take, NULL};

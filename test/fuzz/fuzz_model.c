@@ -12,6 +12,8 @@
 #include "utils/jsonb.h"
 
 #include "compute/design/design.h"
+#include "compute/design/design_text.h"
+#include "compute/design/formula.h"
 #include "sql/model/model.h"
 
 #undef snprintf

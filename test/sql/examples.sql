@@ -73,7 +73,13 @@ CREATE TABLE tree_model AS SELECT gpu_ols_fit('SELECT * FROM trees',
 SELECT round(gpu_predict(m, t)::numeric, 2) AS row, round(gpu_predict(m, 'oak', 40, 2)::numeric, 2) AS values,
     round(gpu_predict(m, '{"species": "birch", "age": 10, "plot": 3}'::jsonb)::numeric, 2) AS object
 FROM tree_model, trees t LIMIT 1;
-DROP TABLE trees, filip, tree_model;
+CREATE TABLE visits AS SELECT 1 + i % 30 AS days, (1 + i % 7)::float8 AS age, CASE WHEN i % 3 = 0 THEN 'city' ELSE 'land'
+    END AS place, (1 + i % 30) * (1 + i % 7 + i % 3) AS n FROM generate_series(1, 210) i;
+CREATE TABLE visit_model AS SELECT gpu_glm_fit('SELECT * FROM visits', 'poisson',
+    formula => 'n ~ log(age) * place + I(age^2/10) + offset(log(days))') AS m;
+SELECT term, round(estimate::numeric, 4) AS estimate FROM visit_model, gpu_tidy(m);
+SELECT round(gpu_predict(m, '{"age": 3, "place": "city", "days": 10}'::jsonb)::numeric, 3) AS visits FROM visit_model;
+DROP TABLE trees, filip, tree_model, visits, visit_model;
 DROP TABLE documents, articles, sketches, baskets, tastes, letters;
 DROP FUNCTION squared_distance, shingles, sketch;
 -- docs/glm.md

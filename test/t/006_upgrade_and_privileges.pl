@@ -221,7 +221,8 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 # write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}),
-	"gpu_augment|v\ngpu_augment|v\ngpu_calibration|v\ngpu_confusion|v\ngpu_design_row|s\ngpu_devices|v\n"
+	"gpu_augment|v\ngpu_augment|v\ngpu_calibration|v\ngpu_confusion|v\ngpu_design_number|s\ngpu_design_row|s\n"
+	. "gpu_devices|v\n"
 	. "gpu_enet_cv|v\ngpu_enet_fit|v\ngpu_enet_fold|s\ngpu_enet_path|v\ngpu_forget|v\ngpu_glm_fit|v\n"
 	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_kept_all|v\ngpu_last_run|v\n"
 	. "gpu_levels_accum|s\ngpu_lift|v\n"

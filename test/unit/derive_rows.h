@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/design/design_text.h"
 #include "compute/design/derive.h"
 #include "unit.h"
 

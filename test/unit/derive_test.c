@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/backend/backend.h"
+#include "compute/design/design_text.h"
 #include "compute/design/derive_row.h"
 #include "compute/glm/glm.h"
 #include "derive_rows.h"

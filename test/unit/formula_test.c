@@ -2,11 +2,15 @@
  * formula_test.c: tests formulas and designs: terms and names as R's model.matrix() has them, errors with their
  * positions, random texts, and rows.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compute/base/dd.h"
 #include "compute/design/design.h"
+#include "compute/design/design_text.h"
+#include "compute/design/formula.h"
 #include "compute/design/design_moves.h"
 #include "compute/linalg/gram.h"
 #include "unit.h"
@@ -162,7 +166,20 @@ static const struct
 	"a[2]:k b[2]:x b[3]:x b[2]:k b[3]:k x:k "},
 	{"y ~ .:a", true, "a[2] a[1]:b[2] a[2]:b[2] a[1]:b[3] a[2]:b[3] a[1]:x a[2]:x a[1]:z a[2]:z a[1]:k a[2]:k "},
 	{"y ~ \"C \"\"c\"", true, "C \"c[2] "},
-	{"y ~ \"x\" +\t z", true, "x z "}
+	{"y ~ \"x\" +\t z", true, "x z "},
+	{"log(y) ~ log(x) + I( x^2 )", true, "log(x) I(x^2) "},
+	{"log(y) ~ .", true, "a[2] b[2] b[3] x z k "},
+	{"y^2 - z ~ . - b", true, "a[2] x k "},
+	{"y ~ log(x):a + LOG( x )", true, "log(x) log(x):a[2] "},
+	{"y ~ a / x", true, "a[2] a[1]:x a[2]:x "},
+	{"y ~ x / z", true, "x x:z "},
+	{"y ~ x %in% z", true, "x:z "},
+	{"y ~ (a + x) / z", true, "a[2] x a[1]:x:z a[2]:x:z "},
+	{"y ~ z %in% (a + x)", true, "z:a[1]:x z:a[2]:x "},
+	{"y ~ x + offset(log(w)) + offset(z)", true, "x "},
+	{"y ~ offset(z)", true, ""},
+	{"y ~ i(\"x\" + 1e5*z - .5)", true, "I(x + 1e+05 * z - 0.5) "},
+	{"y ~ exp(-x)*I(2^-1 * (x / 3))", true, "exp(-x) I(2^-1 * (x/3)) exp(-x):I(2^-1 * (x/3)) "}
 };
 
 static void
@@ -197,12 +214,23 @@ static const struct
 	{"y ~ + + x", GR_FORMULA_UNEXPECTED, 6}, {"y ~ (x", GR_FORMULA_ENDS, 6}, {"y ~ x)", GR_FORMULA_UNEXPECTED, 5},
 	{"y ~ q", GR_FORMULA_UNKNOWN, 4}, {"q ~ x", GR_FORMULA_UNKNOWN, 0}, {"y ~ \"X\"", GR_FORMULA_UNKNOWN, 4},
 	{"y ~ twice", GR_FORMULA_AMBIGUOUS, 4}, {"y ~ x + y", GR_FORMULA_RESPONSE_USED, 8},
-	{"log(y) ~ x", GR_FORMULA_FOREIGN, 0}, {"y ~ log(x)", GR_FORMULA_FOREIGN, 4}, {"y(1) ~ x", GR_FORMULA_FOREIGN, 0},
+	{"sin(y) ~ x", GR_FORMULA_NO_FUNCTION, 0}, {"y ~ sin(x)", GR_FORMULA_NO_FUNCTION, 4},
+	{"y(1) ~ x", GR_FORMULA_NO_FUNCTION, 0}, {"y ~ log()", GR_FORMULA_ARITY, 8}, {"y ~ log(x, 2)", GR_FORMULA_ARITY, 9},
+	{"y ~ I(x + )", GR_FORMULA_UNEXPECTED, 10}, {"y ~ log(x", GR_FORMULA_ENDS, 9}, {"y ~ log x", GR_FORMULA_UNKNOWN, 4},
+	{"y ~ I(x y)", GR_FORMULA_UNEXPECTED, 8}, {"y ~ I(a)", GR_FORMULA_NOT_A_NUMBER, 6},
+	{"y ~ x + I(2 * 3)", GR_FORMULA_NO_COLUMN, 8}, {"2 ~ x", GR_FORMULA_NO_COLUMN, 0},
+	{"y ~ offset(log(2))", GR_FORMULA_NO_COLUMN, 4}, {"y ~ I(1x)", GR_FORMULA_NOT_A_DECIMAL, 6},
+	{"y ~ I(1e999)", GR_FORMULA_NOT_A_DECIMAL, 6},
+	{"y ~ I(0x10)", GR_FORMULA_NOT_A_DECIMAL, 6}, {"y ~ I(x % z)", GR_FORMULA_FOREIGN, 8},
+	{"y ~ I(factor(x))", GR_FORMULA_NO_FUNCTION, 6}, {"y ~ log(log(q))", GR_FORMULA_UNKNOWN, 12},
+	{"y ~ x:offset(z)", GR_FORMULA_UNEXPECTED, 6}, {"y ~ offset(z):x", GR_FORMULA_UNEXPECTED, 13},
+	{"y ~ x - offset(z)", GR_FORMULA_UNEXPECTED, 8}, {"log(y) ~ x + log( y )", GR_FORMULA_RESPONSE_USED, 13},
+	{"a + 1 ~ x", GR_FORMULA_NOT_A_NUMBER, 0}, {"log(y) x", GR_FORMULA_UNEXPECTED, 7}, {"log(y)", GR_FORMULA_ENDS, 6},
 	{"y ~ . - y + y", GR_FORMULA_RESPONSE_USED, 8}, {"y ~ x:y - y", GR_FORMULA_RESPONSE_USED, 6},
 	{"y ~ poly(y, 2)", GR_FORMULA_RESPONSE_USED, 9}, {"y ~ .^0", GR_FORMULA_BAD_DEGREE, 6},
 	{"y ~ (x + z)^x", GR_FORMULA_BAD_DEGREE, 12}, {"y ~ (x + z)^", GR_FORMULA_ENDS, 12},
-	{"y ~ .^2^2", GR_FORMULA_FOREIGN, 7}, {"y^2 ~ x", GR_FORMULA_FOREIGN, 1}, {"y ~ ^2", GR_FORMULA_FOREIGN, 4},
-	{"y ~ x^2", GR_FORMULA_FOREIGN, 5}, {"y ~ x / z", GR_FORMULA_FOREIGN, 6}, {"y ~ x %in% z", GR_FORMULA_FOREIGN, 6},
+	{"y ~ .^2^2", GR_FORMULA_FOREIGN, 7}, {"y ~ ^2", GR_FORMULA_FOREIGN, 4},
+	{"y ~ x^2", GR_FORMULA_FOREIGN, 5}, {"y ~ x / 2", GR_FORMULA_BAD_NUMBER, 8}, {"y ~ x %% z", GR_FORMULA_FOREIGN, 6},
 	{"y ~ \"x", GR_FORMULA_FOREIGN, 4}, {"y ~ \"\"", GR_FORMULA_FOREIGN, 4}, {"y ~ 2", GR_FORMULA_BAD_NUMBER, 4},
 	{"y ~ x * 1", GR_FORMULA_BAD_NUMBER, 8}, {"y ~ 1:x", GR_FORMULA_UNEXPECTED, 5},
 	{"y ~ 1.5", GR_FORMULA_BAD_NUMBER, 4},
@@ -264,6 +292,17 @@ test_limits(void)
 	n += (size_t) sprintf(text + n, ")");
 	check(!read_formula(&formula, text, n, &err) && err.fault == GR_FORMULA_TOO_MANY, "15,000 products");
 	free_blocks();
+	/* an expression of too many operations, and of too many brackets and signs */
+	n = (size_t) sprintf(text, "y ~ I(x");
+	for (int k = 0; k < 600; k++)
+		n += (size_t) sprintf(text + n, "+x");
+	check(!read_formula(&formula, text, n, &err) && err.fault == GR_FORMULA_TOO_LARGE, "600 additions");
+	free_blocks();
+	n = (size_t) sprintf(text, "y ~ I(");
+	for (int k = 0; k < 100; k++)
+		n += (size_t) sprintf(text + n, k % 2 == 0 ? "-" : "x^");
+	check(!read_formula(&formula, text, n, &err) && err.fault == GR_FORMULA_TOO_DEEP, "100 signs and exponents");
+	free_blocks();
 	for (int k = 0; k < 3; k++)
 	{
 		nleft = k;
@@ -295,6 +334,104 @@ test_cancel(void)
 }
 
 /*
+ * Random formulas, compared with R
+ */
+
+#define NROWS 12
+
+/* The columns' values in a row of test/data/formulas_reference.R; its column a is a, b is b, and k has levels. */
+static void
+fill_row(const GrDesign *design, int i, double *values)
+{
+	const double numbers[] = {
+		(7 * i) % 12 + 1, ((5 * i) % 12 + 1) / 4.0, ((11 * i + 3) % 13 + 2) / 8.0, ((3 * i + 1) % 11 - 5) / 2.0,
+		i % 3 + 1
+	};
+	const int	of_level[] = {i % 2, (i / 2) % 3, i % 3};
+
+	for (int c = 0; c < design->ncolumns; c++)
+	{
+		char		name = design->columns[c].name.bytes[0];
+		const char *number = strchr("yxzwk", name);
+		const char *factor = strchr("abk", name);
+
+		values[c] = number == NULL ? 0 : numbers[number - "yxzwk"];
+		values[design->ncolumns + c] = factor == NULL ? 0 : of_level[factor - "abk"];
+	}
+}
+
+/* Returns a hash of the features' names, each followed by a space. */
+static int64_t
+hash_names(const GrDesign *design)
+{
+	static char names[100000];
+	int64_t		hash = 0;
+
+	for (const char *at = name_all(design, names, sizeof(names)); *at != '\0'; at++)
+		hash = (hash * 257 + (unsigned char) *at) % 2147483647;
+	return hash;
+}
+
+static double
+sum_features(const GrDesign *design)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < NROWS; i++)
+	{
+		double		values[2 * COUNT(columns)];
+		double		features[1000];
+
+		fill_row(design, i, values);
+		gr_design_expand(design, values, features);
+		for (int k = 0; k < design->nfeatures; k++)
+			sum += (i + 1) * (k + 1) * features[k];
+	}
+	return sum;
+}
+
+/* Reads a line of test/data/formulas.tsv. True if names and sums are R's. */
+static bool
+agrees_with_r(char *line)
+{
+	char	   *text = strtok(line, "\t");
+	int64_t		hash = atoll(strtok(NULL, "\t"));
+	int			nfeatures = atoi(strtok(NULL, "\t"));
+	double		sum = strtod(strtok(NULL, "\t"), NULL);
+	double		size = strtod(strtok(NULL, "\t"), NULL);
+	GrFormula	formula;
+	GrFormulaError err;
+	GrString	written;
+	GrDesign   *design = NULL;
+
+	if (read_formula(&formula, text, strlen(text), &err))
+		design = make_design(&formula, text, &written);
+	if (design != NULL && design->nfeatures == nfeatures && nfeatures < 1000 && hash_names(design) == hash &&
+		fabs(sum_features(design) - sum) <= 1e-13 * size)
+		return true;
+	printf("# %s\n", text);
+	return false;
+}
+
+static void
+test_random_against_r(void)
+{
+	FILE	   *file = fopen("test/data/formulas.tsv", "r");
+	char		line[1000];
+	int			nread = 0;
+	int			nagree = 0;
+
+	for (; file != NULL && fgets(line, sizeof(line), file) != NULL; nread++)
+	{
+		nagree += agrees_with_r(line);
+		free_blocks();
+	}
+	check(nread == 3000 && nagree == nread, "%d of %d random formulas agree with R's model.matrix()", nagree, nread);
+	if (file != NULL)
+		fclose(file);
+}
+
+/*
  * Random texts
  */
 
@@ -313,12 +450,13 @@ test_random_formulas(void)
 {
 	static const char *const words[] = {
 		"y", "~", "+", "-", "*", ":", "(", ")", "a", "b", "x", "z", "k", "w", "poly(", "factor(", ",", "2", "0", "1",
-		".", "\"", "\"x\"", " ", "^", "\xc3\xa4", "blob", "twice", "poly(x,2)", "factor(k)"
+		".", "\"", "\"x\"", " ", "^", "\xc3\xa4", "blob", "twice", "poly(x,2)", "factor(k)", "/", "%in%", "I(", "log(",
+		"offset(", "sqrt(x)", "I(x^2)", "1e-3", ".5"
 	};
 	int			nread = 0;
 	bool		ok = true;
 
-	for (int round = 0; round < 20000; round++)
+	for (int round = 0; round < 30000; round++)
 	{
 		char		text[200];
 		size_t		n = (size_t) sprintf(text, "%s", draw(4) > 0 ? "y ~ " : "");
@@ -649,6 +787,7 @@ main(void)
 	test_faults();
 	test_limits();
 	test_cancel();
+	test_random_against_r();
 	test_random_formulas();
 	test_random_designs();
 	test_no_designs();

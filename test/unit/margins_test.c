@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/design/design_text.h"
 #include "compute/glm/margins.h"
 
 #include "unit.h"

@@ -6,7 +6,7 @@
 #define GPUREG_DERIVATION_H
 
 #include "compute/base/row.h"
-#include "compute/design/formula.h"
+#include "compute/design/formula_terms.h"
 
 /* Most numbers of a row: features, the response, a weight, an offset and two keys. */
 #define GR_ROW_NCOLS_MAX (GR_MAX_FEATURES + 5)

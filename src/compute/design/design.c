@@ -1,5 +1,5 @@
 /*
- * design.c: writes and reads designs, names features, and computes a row's features; see design.h.
+ * design.c: finds levels, names features, and computes a row's features; see design.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +76,7 @@ gr_level_add(GrLevels *levels, GrString level, GrMemory memory)
 }
 
 /*
- * Writing
+ * Names
  */
 
 void
@@ -87,377 +87,22 @@ gr_write_bytes(GrWriter *w, const char *bytes, size_t nbytes)
 	w->nbytes += nbytes;
 }
 
-static void
-put_text(GrWriter *w, const char *text)
-{
-	gr_write_bytes(w, text, strlen(text));
-}
-
-static void
-put_number(GrWriter *w, int n)
-{
-	char		text[20];
-
-	gr_write_bytes(w, text, (size_t) snprintf(text, sizeof(text), " %d", n));
-}
-
-static void
-put_string(GrWriter *w, GrString string)
-{
-	put_text(w, " \"");
-	for (int k = 0; k < string.nbytes; k++)
-	{
-		gr_write_bytes(w, string.bytes + k, 1);
-		if (string.bytes[k] == '"')
-			put_text(w, "\"");
-	}
-	put_text(w, "\"");
-}
-
-/* Uses of a column by a formula: a bit mask */
-#define AS_NUMBER 1
-#define AS_FACTOR 2
-
-/* Returns how the terms of formula use a column: AS_NUMBER, AS_FACTOR, both (a bit mask), or 0 if no term uses it. */
-static int
-uses_of(const GrFormula *formula, int column)
-{
-	int			uses = 0;
-
-	for (int v = 0; v < formula->nvariables; v++)
-		if (formula->variables[v].column == column && formula->variables[v].used)
-			uses |= formula->variables[v].kind == GR_VARIABLE_FACTOR ? AS_FACTOR : AS_NUMBER;
-	return uses;
-}
-
-static void
-put_column(GrWriter *w, int uses, const char *name, const GrLevels *levels)
-{
-	put_text(w, uses == AS_NUMBER ? " n" : uses == AS_FACTOR ? " f" : " b");
-	put_string(w, (GrString) {name, (int) strlen(name)});
-	if (uses == AS_NUMBER)
-		return;
-	put_number(w, levels->n);
-	for (int k = 0; k < levels->n; k++)
-		put_string(w, levels->level[k]);
-}
-
-static void
-put_center(GrWriter *w, double center)
-{
-	char		text[20];
-	uint64_t	bits;
-
-	memcpy(&bits, &center, sizeof(bits));
-	gr_write_bytes(w, text, (size_t) snprintf(text, sizeof(text), " %016llx", (unsigned long long) bits));
-}
-
-/* number: per column, its number among the columns that are written */
-static void
-put_term(GrWriter *w, const GrFormula *formula, const GrFormulaTerm *term, const int *number, const double *centers)
-{
-	int			n = gr_formula_order(term);
-
-	put_number(w, n);
-	for (int i = 0; i < n; i++)
-	{
-		const GrVariable *v = &formula->variables[term->variable[i]];
-		bool		centered = centers != NULL && v->kind == GR_VARIABLE_POLY && v->degree > 1;
-
-		put_text(w, v->kind == GR_VARIABLE_NUMBER ? " n" : centered ? " q" : v->kind == GR_VARIABLE_POLY ? " p" :
-				 (term->dummies & 1 << i) != 0 ? " d" : " c");
-		put_number(w, number[v->column]);
-		if (v->kind == GR_VARIABLE_POLY)
-			put_number(w, v->degree);
-		if (centered)
-			put_center(w, centers[v->column]);
-	}
-}
-
-void
-gr_design_write(GrWriter *w, const GrFormula *formula, GrString text, const GrFormulaColumn *columns,
-				int ncolumns, const GrLevels *levels, const double *centers)
-{
-	int			number[GR_DESIGN_COLUMNS_MAX];
-	int			n = 0;
-
-	for (int k = 0; k < ncolumns; k++)
-		number[k] = uses_of(formula, k) != 0 ? n++ : -1;
-	put_text(w, "1");
-	put_string(w, text);
-	put_number(w, n);
-	for (int k = 0; k < ncolumns; k++)
-		if (number[k] >= 0)
-			put_column(w, uses_of(formula, k), columns[k].name, &levels[k]);
-	put_number(w, formula->nterms);
-	for (int t = 0; t < formula->nterms; t++)
-		put_term(w, formula, &formula->terms[t], number, centers);
-}
-
-double
-gr_formula_nfeatures(const GrFormula *formula, const GrLevels *levels)
-{
-	double		nfeatures = 0;
-
-	for (int t = 0; t < formula->nterms; t++)
-	{
-		const GrFormulaTerm *term = &formula->terms[t];
-		int			n = gr_formula_order(term);
-		double		width = 1;
-
-		for (int i = 0; i < n; i++)
-		{
-			const GrVariable *v = &formula->variables[term->variable[i]];
-
-			width *= v->kind == GR_VARIABLE_NUMBER ? 1 : v->kind == GR_VARIABLE_POLY ? v->degree :
-				levels[v->column].n - ((term->dummies & 1 << i) != 0 ? 0 : 1);
-		}
-		nfeatures += width;
-	}
-	return nfeatures;
-}
-
 /*
- * Reading
- */
-
-typedef struct Text
-{
-	const char *at;
-	const char *end;
-	GrMemory	memory;
-} Text;
-
-static bool
-take_space(Text *text)
-{
-	return text->at < text->end && *text->at++ == ' ';
-}
-
-/* Reads a space and a decimal number from least to most, without leading zeros. */
-static bool
-take_number(Text *text, int least, int most, int *n)
-{
-	const char *first;
-
-	*n = 0;
-	if (!take_space(text))
-		return false;
-	first = text->at;
-	for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++)
-	{
-		*n = 10 * *n + (*text->at - '0');
-		if (*n > most)
-			return false;
-	}
-	return text->at > first && (*first != '0' || text->at == first + 1) && *n >= least;
-}
-
-/* Reads a space and one of the characters in letters. */
-static bool
-take_letter(Text *text, const char *letters, char *letter)
-{
-	if (!take_space(text) || text->at >= text->end || *text->at == '\0' || strchr(letters, *text->at) == NULL)
-		return false;
-	*letter = *text->at++;
-	return true;
-}
-
-/* Returns a copy with doubled quotes made single, or NULL if there is no memory. */
-static const char *
-without_doubles(const GrMemory *memory, const char *from, int nbytes)
-{
-	char	   *copy = memory->take(memory->arg, (size_t) nbytes + 1);
-	int			n = 0;
-
-	for (int k = 0; copy != NULL && k < nbytes; k++)
-	{
-		copy[n++] = from[k];
-		k += from[k] == '"' ? 1 : 0;
-	}
-	return copy;
-}
-
-/* Takes a space and a string of at most `most` bytes. */
-static bool
-take_string(Text *text, int most, GrString *string)
-{
-	int			ndoubled = 0;
-	const char *first;
-
-	if (!take_space(text) || text->at >= text->end || *text->at++ != '"')
-		return false;
-	first = text->at;
-	for (;; text->at++)
-	{
-		if (text->at >= text->end || text->at - first > 2 * (ptrdiff_t) most + 2)
-			return false;
-		if (*text->at != '"')
-			continue;
-		if (text->at + 1 >= text->end || text->at[1] != '"')
-			break;
-		text->at++;
-		ndoubled++;
-	}
-	string->nbytes = (int) (text->at - first) - ndoubled;
-	string->bytes = ndoubled == 0 ? first : without_doubles(&text->memory, first, (int) (text->at - first));
-	text->at++;
-	return string->nbytes <= most && string->bytes != NULL;
-}
-
-/* Reads the number of levels, at least 2, and as many distinct levels. */
-static bool
-take_levels(Text *text, GrLevels *levels)
-{
-	int			n;
-
-	if (!take_number(text, 2, GR_MAX_FEATURES + 1, &n))
-		return false;
-	for (int k = 0; k < n; k++)
-	{
-		GrString	level;
-
-		if (!take_string(text, GR_LEVEL_NBYTES_MAX, &level) ||
-			gr_level_find(levels, level.bytes, level.nbytes) >= 0 || !gr_level_add(levels, level, text->memory))
-			return false;
-	}
-	return true;
-}
-
-static bool
-take_column(Text *text, GrDesignColumn *column)
-{
-	char		kind;
-
-	memset(column, 0, sizeof(*column));
-	if (!take_letter(text, "nfb", &kind) || !take_string(text, GR_FORMULA_NBYTES_MAX, &column->name))
-		return false;
-	column->is_number = kind != 'f';
-	column->is_factor = kind != 'n';
-	return !column->is_factor || take_levels(text, &column->levels);
-}
-
-/*
- * Reads a space and a finite float8, written as the 16 hexadecimal digits of its bits. Returns false if the text has
- * another form.
- */
-static bool
-take_center(Text *text, double *center)
-{
-	uint64_t	bits = 0;
-
-	if (!take_space(text) || text->end - text->at < 16)
-		return false;
-	for (int k = 0; k < 16; k++, text->at++)
-	{
-		char		c = *text->at;
-
-		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
-			return false;
-		bits = bits << 4 | (uint64_t) (c <= '9' ? c - '0' : c - 'a' + 10);
-	}
-	memcpy(center, &bits, sizeof(bits));
-	return isfinite(*center);
-}
-
-static bool
-take_part(Text *text, const GrDesign *design, GrDesignPart *part)
-{
-	const GrDesignColumn *column;
-	char		kind;
-
-	if (!take_letter(text, "npqcd", &kind) || !take_number(text, 0, design->ncolumns - 1, &part->column))
-		return false;
-	column = &design->columns[part->column];
-	part->kind = (GrPartKind) kind;
-	part->at = part->column;
-	part->width = 1;
-	part->center = 0;
-	if ((kind == 'p' || kind == 'q') && !take_number(text, 1, GR_POLY_DEGREE_MAX, &part->width))
-		return false;
-	if (kind == 'q' && !take_center(text, &part->center))
-		return false;
-	if (kind == 'n' || kind == 'p' || kind == 'q')
-		return column->is_number;
-	part->at += design->ncolumns;
-	part->width = column->levels.n - (kind == 'c' ? 1 : 0);
-	return column->is_factor;
-}
-
-static bool
-take_term(Text *text, GrDesign *design, GrDesignTerm *term)
-{
-	GrDesignPart *parts;
-	int64_t		width = 1;
-
-	memset(term, 0, sizeof(*term));
-	if (!take_number(text, 1, GR_FORMULA_ORDER_MAX, &term->nparts))
-		return false;
-	parts = text->memory.take(text->memory.arg, (size_t) term->nparts * sizeof(GrDesignPart));
-	if (parts == NULL)
-		return false;
-	term->part = parts;
-	for (int i = 0; i < term->nparts; i++)
-	{
-		if (!take_part(text, design, &parts[i]))
-			return false;
-		width *= parts[i].width;
-		if (width > GR_MAX_FEATURES)
-			return false;
-		term->paired |= gr_part_is_poly(&parts[i]) && parts[i].width > 1;
-	}
-	term->width = (int) width;
-	design->nfeatures += term->width;
-	design->npaired += term->paired ? term->width : 0;
-	return design->nfeatures <= GR_MAX_FEATURES;
-}
-
-static bool
-take_design(Text *text, GrDesign *design)
-{
-	if (text->at >= text->end || *text->at++ != '1' || !take_string(text, GR_FORMULA_NBYTES_MAX, &design->formula) ||
-		!take_number(text, 0, GR_DESIGN_COLUMNS_MAX, &design->ncolumns))
-		return false;
-	design->columns = text->memory.take(text->memory.arg, (size_t) (design->ncolumns + 1) * sizeof(GrDesignColumn));
-	if (design->columns == NULL)
-		return false;
-	for (int k = 0; k < design->ncolumns; k++)
-		if (!take_column(text, &design->columns[k]))
-			return false;
-	/* a term takes at least four bytes */
-	if (!take_number(text, 0, GR_MAX_FEATURES, &design->nterms) || (text->end - text->at) / 4 < design->nterms)
-		return false;
-	design->terms = text->memory.take(text->memory.arg, (size_t) (design->nterms + 1) * sizeof(GrDesignTerm));
-	if (design->terms == NULL)
-		return false;
-	for (int t = 0; t < design->nterms; t++)
-		if (!take_term(text, design, &design->terms[t]))
-			return false;
-	return text->at == text->end;
-}
-
-GrDesign *
-gr_design_read(const char *text, size_t nbytes, GrMemory memory)
-{
-	GrDesign   *design = memory.take(memory.arg, sizeof(GrDesign));
-	Text		from = {.at = text,.end = text + nbytes,.memory = memory};
-
-	if (design == NULL)
-		return NULL;
-	memset(design, 0, sizeof(*design));
-	return take_design(&from, design) ? design : NULL;
-}
-
-/*
- * Names
+ * Writing
  */
 
 static void
 put_part_name(GrWriter *w, const GrDesign *design, const GrDesignPart *part, int k)
 {
-	const GrDesignColumn *column = &design->columns[part->column];
+	const GrDesignColumn *column;
 	char		power[20];
 
+	if (part->kind == GR_PART_EXPRESSION)
+	{
+		gr_write_bytes(w, part->expression->name.bytes, (size_t) part->expression->name.nbytes);
+		return;
+	}
+	column = &design->columns[part->column];
 	gr_write_bytes(w, column->name.bytes, (size_t) column->name.nbytes);
 	if (gr_part_is_poly(part) && k > 0)
 		gr_write_bytes(w, power, (size_t) snprintf(power, sizeof(power), "^%d", k + 1));
@@ -465,9 +110,9 @@ put_part_name(GrWriter *w, const GrDesign *design, const GrDesignPart *part, int
 	{
 		const GrString *level = &column->levels.level[k + (part->kind == GR_PART_CONTRASTS ? 1 : 0)];
 
-		put_text(w, "[");
+		gr_write_bytes(w, "[", 1);
 		gr_write_bytes(w, level->bytes, (size_t) level->nbytes);
-		put_text(w, "]");
+		gr_write_bytes(w, "]", 1);
 	}
 }
 
@@ -481,7 +126,7 @@ gr_design_name(GrWriter *w, const GrDesign *design, int k)
 	for (int i = 0; i < term->nparts; i++)
 	{
 		if (i > 0)
-			put_text(w, ":");
+			gr_write_bytes(w, ":", 1);
 		put_part_name(w, design, &term->part[i], k % term->part[i].width);
 		k /= term->part[i].width;
 	}
@@ -510,12 +155,24 @@ expand_factor(const GrDesignPart *part, const double *values, double *into)
 		into[level] = 1;
 }
 
+/* Returns the number of an expression's part. */
+static double
+compute(const GrDesignPart *part, const double *values)
+{
+	return gr_expression_number(part->expression->step, part->expression->nsteps, values);
+}
+
 /* Computes powers x, x^2, ... of a number's part, up to the part's width. Does nothing for a factor. */
 static void
 raise_powers(GrDD *powers, const GrDesignPart *part, const double *values)
 {
-	if (part->kind != GR_PART_NUMBER && !gr_part_is_poly(part))
+	if (!gr_part_is_number(part))
 		return;
+	if (part->kind == GR_PART_EXPRESSION)
+	{
+		powers[0] = gr_dd(compute(part, values));
+		return;
+	}
 	powers[0] = gr_two_sum(values[part->at], -part->center);
 	for (int k = 1; k < part->width; k++)
 		powers[k] = gr_dd_mul(powers[k - 1], powers[0]);
@@ -525,7 +182,7 @@ raise_powers(GrDD *powers, const GrDesignPart *part, const double *values)
 static inline GrDD
 number_of(const GrDesignPart *part, const GrDD *powers, const double *values, int k)
 {
-	if (part->kind == GR_PART_NUMBER || gr_part_is_poly(part))
+	if (gr_part_is_number(part))
 		return powers[k];
 	return gr_dd(gr_part_indicator(part, values) == k ? 1 : 0);
 }
@@ -597,6 +254,8 @@ expand_any(const GrDesignTerm *term, const double *values, double *into)
 		expand_term(term, values, into);
 	else if (part->kind == GR_PART_NUMBER)
 		*into = values[part->at];
+	else if (part->kind == GR_PART_EXPRESSION)
+		*into = compute(part, values);
 	else
 		expand_factor(part, values, into);
 }
@@ -657,7 +316,7 @@ nonzeros_of_term(const GrDesignTerm *term, const double *values, GrNonzero *into
 		const GrDesignPart *part = &term->part[i];
 		GrDD		powers[GR_POLY_DEGREE_MAX];
 
-		if (part->kind == GR_PART_NUMBER || gr_part_is_poly(part))
+		if (gr_part_is_number(part))
 		{
 			raise_powers(powers, part, values);
 			for (int j = part->width - 1; j >= 0; j--)
@@ -701,4 +360,18 @@ gr_design_nonzeros(const GrDesign *design, const double *values, GrNonzero *into
 		first += term->width;
 	}
 	return total;
+}
+
+const GrExpression *
+gr_design_fault(const GrDesign *design, const double *values, int *step)
+{
+	for (int k = 0; k <= design->nexpressions; k++)
+	{
+		const GrExpression *expression = k < design->nexpressions ? &design->expressions[k] : &design->offset;
+
+		*step = gr_expression_fault(expression, values);
+		if (*step >= 0)
+			return expression;
+	}
+	return NULL;
 }

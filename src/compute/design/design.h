@@ -7,21 +7,28 @@
  * first part's number varying fastest. Their names are made of the parts' names: race[2]:x^3.
  *
  *	 design := 1 formula ncolumns { column } nterms { nparts { part } }
+ *	         | 3 formula ncolumns { column } response offset nexpressions { expression } nterms { nparts { part } }
  *	 column := n name | f name levels | b name levels      (number, factor, both)
  *	 levels := nlevels { level }
  *	 part   := n column                                    (number)
  *	         | p column degree                             (powers)
  *	         | q column degree center                      (powers of column - center; in rows only, not in models)
  *	         | c column | d column                         (contrasts, dummies)
+ *	         | e number                                    (expression)
+ *	 response := 0 | ncolumns { name } expression          (of these columns; 0: the response is a column)
+ *	 offset   := 0 | 1 expression
+ *	 expression := name nsteps { step }                    (see expression.h)
+ *	 step   := x column | k number | + | - | * | / | ^ | ~ (minus) | l (log) | b (log2) | t (log10) | p (log1p)
+ *	         | e (exp) | m (expm1) | r (sqrt) | a (abs)
  *
- * Items are separated by one space. Strings are "quoted", with quotes doubled; numbers are decimal, but center is the
- * 16 hexadecimal digits of a float8. A part names its column by its number, from 0 on.
+ * Items are separated by one space. Strings are "quoted", with quotes doubled; numbers are decimal, but center and
+ * the number of a step are the 16 hexadecimal digits of a float8. A part names its column by its number, from 0 on.
  */
 #ifndef GPUREG_DESIGN_H
 #define GPUREG_DESIGN_H
 
 #include "compute/base/dd.h"
-#include "compute/design/formula.h"
+#include "compute/design/formula_terms.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,13 +36,7 @@ extern "C" {
 
 #define GR_DESIGN_COLUMNS_MAX 1664	/* most columns of a query */
 #define GR_LEVEL_NBYTES_MAX 1000
-
-/* A string without a terminating 0. The bytes belong to somebody else. */
-typedef struct GrString
-{
-	const char *bytes;
-	int			nbytes;
-} GrString;
+#define GR_EXPRESSION_NAME_MAX (8 * GR_FORMULA_NBYTES_MAX)
 
 /* Hash table of distinct strings, numbered in the order in which they were added. */
 typedef struct GrLevels
@@ -60,16 +61,18 @@ typedef enum GrPartKind
 	GR_PART_POLY = 'p',
 	GR_PART_CENTERED = 'q',
 	GR_PART_CONTRASTS = 'c',
-	GR_PART_DUMMIES = 'd'
+	GR_PART_DUMMIES = 'd',
+	GR_PART_EXPRESSION = 'e'
 } GrPartKind;
 
 typedef struct GrDesignPart
 {
-	int			column;
+	int			column;			/* -1: an expression */
 	GrPartKind	kind;
 	int			width;			/* numbers that the part gives; a polynomial's degree */
-	int			at;				/* index in a row's values */
+	int			at;				/* index in a row's values; -1: an expression */
 	double		center;			/* subtracted before a number is raised to powers; 0 for other parts */
+	const GrExpression *expression; /* GR_PART_EXPRESSION; else NULL */
 } GrDesignPart;
 
 /* True if part has powers of a number. */
@@ -77,6 +80,13 @@ static inline bool
 gr_part_is_poly(const GrDesignPart *part)
 {
 	return part->kind == GR_PART_POLY || part->kind == GR_PART_CENTERED;
+}
+
+/* True if part has numbers, not indicators. */
+static inline bool
+gr_part_is_number(const GrDesignPart *part)
+{
+	return part->kind == GR_PART_NUMBER || part->kind == GR_PART_EXPRESSION || gr_part_is_poly(part);
 }
 
 typedef struct GrDesignTerm
@@ -100,18 +110,17 @@ typedef struct GrDesign
 	GrString	formula;		/* "" if unknown */
 	int			ncolumns;
 	GrDesignColumn *columns;
+	int			nresponse_columns;	/* 0: the response is a column, or unknown */
+	GrString   *response_columns;	/* names of the columns of `response`, whose steps number them */
+	GrExpression response;
+	GrExpression offset;		/* offset that the formula makes of the design's columns; nsteps 0: none */
+	int			nexpressions;
+	GrExpression *expressions;
 	int			nterms;
 	GrDesignTerm *terms;
 	int			nfeatures;
 	int			npaired;		/* features of paired terms */
 } GrDesign;
-
-/*
- * Reads a design. The design points into text, which must outlive it; other memory, of the order of the text's length,
- * comes from `memory`. Returns NULL if text is not a design, has more than GR_MAX_FEATURES features, or there is no
- * memory.
- */
-extern GrDesign *gr_design_read(const char *text, size_t nbytes, GrMemory memory);
 
 /* Output of text into a buffer: writes what fits into size bytes, without a terminating 0, and counts all of it. */
 typedef struct GrWriter
@@ -123,17 +132,6 @@ typedef struct GrWriter
 
 /* Counts nbytes, and writes as many of them as fit. */
 extern void gr_write_bytes(GrWriter *writer, const char *bytes, size_t nbytes);
-
-/*
- * Writes the design of formula, whose text is also given. levels: per column, set for columns used as factors. Columns
- * that no term uses are left out. centers: per column, the center of powers if their degree is 2 or more; NULL: no
- * centers.
- */
-extern void gr_design_write(GrWriter *writer, const GrFormula *formula, GrString text, const GrFormulaColumn *columns,
-							int ncolumns, const GrLevels *levels, const double *centers);
-
-/* Returns the number of features, which may exceed the range of an int. */
-extern double gr_formula_nfeatures(const GrFormula *formula, const GrLevels *levels);
 
 /* Writes the name of feature k. */
 extern void gr_design_name(GrWriter *writer, const GrDesign *design, int k);
@@ -152,6 +150,12 @@ extern void gr_design_expand(const GrDesign *design, const double *values, doubl
  * paired terms, in their order (npaired numbers).
  */
 extern void gr_design_expand_pairs(const GrDesign *design, const double *values, double *features, double *low);
+
+/*
+ * Returns the expression, among those of terms and the offset, that is not finite although the row's numbers are, such
+ * as the log of 0, and sets *step to the step where that happens. Returns NULL if there is none.
+ */
+extern const GrExpression *gr_design_fault(const GrDesign *design, const double *values, int *step);
 
 /* A feature of a row that may be other than 0 */
 typedef struct GrNonzero

@@ -19,12 +19,6 @@ multiply(GrDual a, GrDual b)
 	return product;
 }
 
-static bool
-is_number(const GrDesignPart *part)
-{
-	return part->kind == GR_PART_NUMBER || gr_part_is_poly(part);
-}
-
 /*
  * Lists a part's nonzero numbers: x, x^2, ..., or the indicator that is 1. stride: features between one number of the
  * part and the next. Returns their number.
@@ -34,11 +28,18 @@ list_numbers(const GrDesignPart *part, int stride, int column, const double *val
 {
 	int			level;
 
-	if (!is_number(part))
+	if (!gr_part_is_number(part))
 	{
 		level = gr_part_indicator(part, values);
 		numbers[0] = (GrDual) {level * stride, {1, 0}, {0, 0}};
 		return level < 0 ? 0 : 1;
+	}
+	if (part->kind == GR_PART_EXPRESSION)
+	{
+		GrSlope		of = gr_expression_slope(part->expression, column, values);
+
+		numbers[0] = (GrDual) {0, {of.value, 0}, {of.slope, 0}};
+		return 1;
 	}
 	numbers[0] = (GrDual) {0, gr_two_sum(values[part->at], -part->center), {part->column == column ? 1 : 0, 0}};
 	for (int k = 1; k < part->width; k++)

@@ -7,8 +7,8 @@
  *	 extras := 2 nrecords { key nbytes value }
  *
  * Items are separated by one space, numbers are decimal, and nbytes is the length of value, which may have any bytes
- * but 0. A key is made of a-z and _. A design (design.h) begins with 1. A model without records has the design alone,
- * like models of release 0.1.0. Readers skip records with unknown keys.
+ * but 0. A key is made of a-z and _. A design (design.h) begins with 1 or 3. A model without records has the design
+ * alone, like models of release 0.1.0. Readers skip records with unknown keys.
  *
  * A new record needs a key here, a member of GrModelExtras, and lines in src/sql/model/model_extras.c.
  */

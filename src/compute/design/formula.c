@@ -8,203 +8,11 @@
 
 #include "compute/base/token.h"
 #include "compute/design/formula.h"
+#include "compute/design/formula_expression.h"
+#include "compute/design/formula_reader.h"
 
 /* Most terms on the stack: two lists and their products, each of at most GR_MAX_FEATURES. */
 #define STACK_MAX (4 * GR_MAX_FEATURES)
-#define VARIABLES_MAX 16384
-
-typedef enum TokenKind
-{
-	TOKEN_END,
-	TOKEN_NAME,
-	TOKEN_NUMBER,
-	TOKEN_SYMBOL,				/* one of ~+-*:(),.^ */
-	TOKEN_FOREIGN				/* anything else */
-} TokenKind;
-
-typedef struct Token
-{
-	TokenKind	kind;
-	char		symbol;
-	bool		quoted;			/* a quoted name */
-	size_t		at;
-	size_t		nbytes;
-} Token;
-
-typedef struct Reader
-{
-	GrFormula  *formula;
-	const char *text;
-	size_t		nbytes;
-	size_t		next;			/* position after the token */
-	Token		token;
-	Token		response;		/* the response on the right side, if nbytes is not 0 */
-	const GrFormulaColumn *columns;
-	int			ncolumns;
-	GrFormulaTerm *stack;
-	int			top;
-	int			depth;
-	GrPoll		poll;
-	GrFormulaError *err;
-} Reader;
-
-static bool
-fail_at(Reader *r, GrFormulaFault fault, size_t at, size_t nbytes)
-{
-	if (r->err->fault == GR_FORMULA_OK)
-		*r->err = (GrFormulaError) {.fault = fault,.at = at,.nbytes = nbytes,.column = -1};
-	return false;
-}
-
-/* Fails at the present token. At the end of the text, GR_FORMULA_UNEXPECTED becomes GR_FORMULA_ENDS. */
-static bool
-fail(Reader *r, GrFormulaFault fault)
-{
-	if (fault == GR_FORMULA_UNEXPECTED && r->token.kind == TOKEN_END)
-		fault = GR_FORMULA_ENDS;
-	/* ^ is supported only after `.` and brackets */
-	if (fault == GR_FORMULA_UNEXPECTED &&
-		(r->token.kind == TOKEN_FOREIGN || (r->token.kind == TOKEN_SYMBOL && r->token.symbol == '^')))
-		fault = GR_FORMULA_FOREIGN;
-	return fail_at(r, fault, r->token.at, r->token.nbytes);
-}
-
-/* Counts work. Fails if the host asked to stop. */
-static bool
-polled(Reader *r, int64_t work)
-{
-	return gr_poll(&r->poll, work) ? fail(r, GR_FORMULA_CANCELED) : true;
-}
-
-/*
- * Tokens
- */
-
-/* Reads the next token into r->token. */
-static void
-advance(Reader *r)
-{
-	Token	   *token = &r->token;
-	size_t		at = r->next;
-	size_t		end;
-	char		c;
-
-	while (at < r->nbytes && gr_is_space(r->text[at]))
-		at++;
-	*token = (Token) {.kind = TOKEN_END,.at = at};
-	end = at;
-	c = at < r->nbytes ? r->text[at] : '\0';
-	if (at >= r->nbytes)
-		token->kind = TOKEN_END;
-	else if (gr_begins_name(c))
-	{
-		token->kind = TOKEN_NAME;
-		while (end < r->nbytes && gr_goes_on_name(r->text[end]))
-			end++;
-	}
-	else if (c == '"' && (end = gr_end_of_quoted(r->text, r->nbytes, at)) > at + 2)
-	{
-		token->kind = TOKEN_NAME;
-		token->quoted = true;
-	}
-	else if (gr_is_digit(c))
-	{
-		token->kind = TOKEN_NUMBER;
-		while (end < r->nbytes && (gr_goes_on_name(r->text[end]) || r->text[end] == '.'))
-			end++;
-	}
-	else
-	{
-		token->kind = c != '\0' && strchr("~+-*:(),.^", c) != NULL ? TOKEN_SYMBOL : TOKEN_FOREIGN;
-		token->symbol = c;
-		end = at + 1;
-	}
-	token->nbytes = end - at;
-	r->next = end;
-}
-
-static bool
-is_symbol(const Reader *r, char symbol)
-{
-	return r->token.kind == TOKEN_SYMBOL && r->token.symbol == symbol;
-}
-
-static bool
-expect(Reader *r, char symbol)
-{
-	if (!is_symbol(r, symbol))
-		return fail(r, GR_FORMULA_UNEXPECTED);
-	advance(r);
-	return true;
-}
-
-/* True if the token is the name of a keyword or column. Unquoted tokens are folded to lower case. */
-static bool
-is_named(const Reader *r, const char *name, bool may_be_quoted)
-{
-	return (!r->token.quoted || may_be_quoted) &&
-		gr_is_named(r->text + r->token.at, r->token.nbytes, r->token.quoted, name);
-}
-
-/*
- * Variables
- */
-
-/* Finds the column that the token names. */
-static bool
-find_column(Reader *r, int *column)
-{
-	*column = -1;
-	if (r->token.kind != TOKEN_NAME)
-		return fail(r, GR_FORMULA_UNEXPECTED);
-	for (int k = 0; k < r->ncolumns; k++)
-		if (is_named(r, r->columns[k].name, true))
-		{
-			if (*column >= 0)
-				return fail(r, GR_FORMULA_AMBIGUOUS);
-			*column = k;
-		}
-	return *column >= 0 && polled(r, r->ncolumns) ? true : fail(r, GR_FORMULA_UNKNOWN);
-}
-
-/* Returns the number of a variable, added if it is new, or -1 on failure. token: the name, for errors. */
-static int
-variable_of(Reader *r, int column, GrVariableKind kind, int degree, const Token *token)
-{
-	GrFormula  *formula = r->formula;
-	GrFormulaFault fault = GR_FORMULA_OK;
-
-	if (r->columns[column].kind == GR_COLUMN_FACTOR && kind == GR_VARIABLE_NUMBER)
-		kind = GR_VARIABLE_FACTOR;
-	/* `- y` may still remove the response; see check_response() */
-	if (column == formula->response && r->response.nbytes == 0)
-		r->response = *token;
-	if (kind == GR_VARIABLE_FACTOR ? !r->columns[column].can_be_factor :
-			 r->columns[column].kind == GR_COLUMN_OTHER)
-		fault = GR_FORMULA_NOT_USABLE;
-	else if (kind == GR_VARIABLE_POLY && r->columns[column].kind != GR_COLUMN_NUMBER)
-		fault = GR_FORMULA_NOT_A_NUMBER;
-	if (fault != GR_FORMULA_OK)
-	{
-		(void) fail_at(r, fault, token->at, token->nbytes);
-		r->err->column = column;
-		return -1;
-	}
-	for (int k = 0; k < formula->nvariables; k++)
-	{
-		const GrVariable *v = &formula->variables[k];
-
-		if (v->column == column && v->kind == kind && v->degree == degree)
-			return k;
-	}
-	if (formula->nvariables >= VARIABLES_MAX || !polled(r, formula->nvariables))
-	{
-		(void) fail_at(r, GR_FORMULA_TOO_MANY, token->at, token->nbytes);
-		return -1;
-	}
-	formula->variables[formula->nvariables] = (GrVariable) {column, kind, degree, false};
-	return formula->nvariables++;
-}
 
 /*
  * Terms
@@ -219,18 +27,18 @@ same_term(const GrFormulaTerm *a, const GrFormulaTerm *b)
 
 /* Returns the position of term in the stack at or after from, r->top if absent, or -1 on failure. */
 static int
-find_term(Reader *r, int from, const GrFormulaTerm *term)
+find_term(GrFormulaReader *r, int from, const GrFormulaTerm *term)
 {
 	int			k = from;
 
 	while (k < r->top && !same_term(&r->stack[k], term))
 		k++;
-	return polled(r, k - from) ? k : -1;
+	return gr_formula_polled(r, k - from) ? k : -1;
 }
 
 /* Pushes a term unless the stack already has it at or after from. Returns false on an error: too many, or canceled. */
 static bool
-push(Reader *r, int from, const GrFormulaTerm *term)
+push(GrFormulaReader *r, int from, const GrFormulaTerm *term)
 {
 	int			k = find_term(r, from, term);
 
@@ -239,13 +47,13 @@ push(Reader *r, int from, const GrFormulaTerm *term)
 	if (k < r->top)
 		return true;
 	if (r->top - from >= GR_MAX_FEATURES || r->top >= STACK_MAX)
-		return fail(r, GR_FORMULA_TOO_MANY);
+		return gr_formula_fail(r, GR_FORMULA_TOO_MANY);
 	r->stack[r->top++] = *term;
 	return true;
 }
 
 static bool
-push_variable(Reader *r, int from, int variable)
+push_variable(GrFormulaReader *r, int from, int variable)
 {
 	GrFormulaTerm term;
 
@@ -259,7 +67,7 @@ push_variable(Reader *r, int from, int variable)
 
 /* Makes the product of two terms: the union of their variables. Fails if there are too many. */
 static bool
-multiply(Reader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTerm *product)
+multiply(GrFormulaReader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTerm *product)
 {
 	int			na = gr_formula_order(a);
 	int			nb = gr_formula_order(b);
@@ -273,7 +81,7 @@ multiply(Reader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTer
 		int			v = j < nb ? b->variable[j] : GR_NO_VARIABLE;
 
 		if (n == GR_FORMULA_ORDER_MAX)
-			return fail(r, GR_FORMULA_ORDER);
+			return gr_formula_fail(r, GR_FORMULA_ORDER);
 		product->variable[n] = (uint16_t) (u < v ? u : v);
 		i += u <= v ? 1 : 0;
 		j += v <= u ? 1 : 0;
@@ -283,7 +91,7 @@ multiply(Reader *r, const GrFormulaTerm *a, const GrFormulaTerm *b, GrFormulaTer
 
 /* Replaces the lists [left, right) and [right, top) by their terms' products; keep: by both lists and products. */
 static bool
-cross(Reader *r, int left, int right, bool keep)
+cross(GrFormulaReader *r, int left, int right, bool keep)
 {
 	int			end = r->top;
 	int			from = end;
@@ -314,7 +122,7 @@ cross(Reader *r, int left, int right, bool keep)
 
 /* Removes the terms at or after right from the list [left, right), and from the stack. */
 static bool
-take_away(Reader *r, int left, int right)
+take_away(GrFormulaReader *r, int left, int right)
 {
 	int			n = left;
 
@@ -324,7 +132,7 @@ take_away(Reader *r, int left, int right)
 
 		for (int j = right; j < r->top && stays; j++)
 			stays = !same_term(&r->stack[i], &r->stack[j]);
-		if (!polled(r, r->top - right))
+		if (!gr_formula_polled(r, r->top - right))
 			return false;
 		if (stays)
 			r->stack[n++] = r->stack[i];
@@ -335,212 +143,304 @@ take_away(Reader *r, int left, int right)
 
 /* The grammar. Each function leaves its terms at the top of the stack. */
 
-static bool read_sum(Reader *r);
+static bool read_sum(GrFormulaReader *r);
 
-/* Pushes all columns that are neither the response nor have a role. */
+/* Pushes all columns that neither make the response nor have a role. */
 static bool
-push_others(Reader *r)
+push_others(GrFormulaReader *r)
 {
 	int			from = r->top;
-	Token		token = r->token;
+	GrToken		token = r->token;
 
 	for (int k = 0; k < r->ncolumns; k++)
-		if (k != r->formula->response && !r->columns[k].has_role &&
-			!push_variable(r, from, variable_of(r, k, GR_VARIABLE_NUMBER, 0, &token)))
+		if (!gr_formula_makes_response(r->formula, k) && !r->columns[k].has_role &&
+			!push_variable(r, from, gr_formula_variable(r, k, GR_VARIABLE_NUMBER, 0, &token)))
 			return false;
 	return true;
 }
 
 /* Reads a degree. */
 static bool
-read_degree(Reader *r, int *degree)
+read_degree(GrFormulaReader *r, int *degree)
 {
 	*degree = 0;
-	if (r->token.kind != TOKEN_NUMBER)
-		return fail(r, r->token.kind == TOKEN_END ? GR_FORMULA_ENDS : GR_FORMULA_BAD_DEGREE);
+	if (r->token.kind != GR_TOKEN_NUMBER)
+		return gr_formula_fail(r, r->token.kind == GR_TOKEN_END ? GR_FORMULA_ENDS : GR_FORMULA_BAD_DEGREE);
 	for (size_t k = 0; k < r->token.nbytes; k++)
 	{
 		char		c = r->text[r->token.at + k];
 
 		if (!gr_is_digit(c) || *degree > GR_POLY_DEGREE_MAX)
-			return fail(r, GR_FORMULA_BAD_DEGREE);
+			return gr_formula_fail(r, GR_FORMULA_BAD_DEGREE);
 		*degree = 10 * *degree + (c - '0');
 	}
 	if (*degree < 1 || *degree > GR_POLY_DEGREE_MAX)
-		return fail(r, GR_FORMULA_BAD_DEGREE);
-	advance(r);
+		return gr_formula_fail(r, GR_FORMULA_BAD_DEGREE);
+	gr_formula_advance(r);
 	return true;
 }
 
-/* True if a bracket follows the token. */
+/* Reads factor(name), poly(name, degree) or a function of expressions. */
 static bool
-is_called(const Reader *r)
+read_call(GrFormulaReader *r)
 {
-	size_t		at = r->next;
-
-	while (at < r->nbytes && gr_is_space(r->text[at]))
-		at++;
-	return at < r->nbytes && r->text[at] == '(';
-}
-
-/* Reads factor(name) or poly(name, degree). */
-static bool
-read_call(Reader *r)
-{
-	GrVariableKind kind = is_named(r, "factor", false) ? GR_VARIABLE_FACTOR : GR_VARIABLE_POLY;
-	Token		token;
+	GrVariableKind kind = gr_formula_is_named(r, "factor", false) ? GR_VARIABLE_FACTOR : GR_VARIABLE_POLY;
+	GrToken		token = r->token;
 	int			column;
 	int			degree = 0;
 
-	if (kind == GR_VARIABLE_POLY && !is_named(r, "poly", false))
-		return fail(r, GR_FORMULA_FOREIGN);
-	advance(r);
-	advance(r);
+	if (gr_formula_is_function(r))
+	{
+		if (!gr_formula_read_function(r, &column))
+			return false;
+		token.nbytes = r->end - token.at;
+		return push_variable(r, r->top, gr_formula_variable(r, column, GR_VARIABLE_EXPRESSION, 0, &token));
+	}
+	if (kind == GR_VARIABLE_POLY && !gr_formula_is_named(r, "poly", false))
+		return gr_formula_fail(r, gr_formula_is_named(r, "offset", false) ? GR_FORMULA_UNEXPECTED :
+							   GR_FORMULA_NO_FUNCTION);
+	gr_formula_advance(r);
+	gr_formula_advance(r);
 	token = r->token;
-	if (!find_column(r, &column))
+	if (!gr_formula_find_column(r, &column))
 		return false;
-	advance(r);
-	if (kind == GR_VARIABLE_POLY && (!expect(r, ',') || !read_degree(r, &degree)))
+	gr_formula_advance(r);
+	if (kind == GR_VARIABLE_POLY && (!gr_formula_expect(r, ',') || !read_degree(r, &degree)))
 		return false;
-	return expect(r, ')') && push_variable(r, r->top, variable_of(r, column, kind, degree, &token));
+	return gr_formula_expect(r, ')') && push_variable(r, r->top, gr_formula_variable(r, column, kind, degree, &token));
 }
 
 static bool
-read_brackets(Reader *r)
+read_brackets(GrFormulaReader *r)
 {
 	if (++r->depth > GR_FORMULA_DEPTH_MAX)
-		return fail(r, GR_FORMULA_TOO_DEEP);
-	advance(r);
+		return gr_formula_fail(r, GR_FORMULA_TOO_DEEP);
+	gr_formula_advance(r);
 	if (!read_sum(r))
 		return false;
 	r->depth--;
-	return expect(r, ')');
+	return gr_formula_expect(r, ')');
 }
 
-/* Reads an optional ^ degree, and crosses the terms at or after left with themselves that often. */
+/*
+ * Reads an optional ^ degree, and multiplies the terms at or after left with themselves that often. A term times itself
+ * is the term, so lower powers remain. As in R, products are in the order of their first factor.
+ */
 static bool
-read_power(Reader *r, int left)
+read_power(GrFormulaReader *r, int left)
 {
 	int			n = r->top - left;
+	int			from = r->top;
 	int			degree;
 
-	if (!is_symbol(r, '^'))
+	if (!gr_formula_is_symbol(r, '^'))
 		return true;
-	advance(r);
+	gr_formula_advance(r);
 	if (!read_degree(r, &degree))
 		return false;
-	/* products of n terms have at most n of them */
-	for (int k = 1; k < degree && k < n; k++)
+	/* a product of n terms has at most n of them; the terms stay below the products until these are complete */
+	for (int k = 0; k < degree && k < n; k++)
 	{
 		int			right = r->top;
 
 		if (right + n > STACK_MAX)
-			return fail(r, GR_FORMULA_TOO_MANY);
-		/* cross() keeps the first n terms in their place */
+			return gr_formula_fail(r, GR_FORMULA_TOO_MANY);
 		memcpy(r->stack + right, r->stack + left, (size_t) n * sizeof(GrFormulaTerm));
 		r->top += n;
-		if (!cross(r, left, right, true))
+		if (k > 0 && !cross(r, from, right, false))
 			return false;
+	}
+	if (n > 0)
+	{
+		memmove(r->stack + left, r->stack + from, (size_t) (r->top - from) * sizeof(GrFormulaTerm));
+		r->top -= n;
 	}
 	return true;
 }
 
 /* Reads a name, a call, or `.` or brackets with an optional degree. */
 static bool
-read_atom(Reader *r)
+read_atom(GrFormulaReader *r)
 {
 	int			left = r->top;
 	int			column;
 
-	if (is_symbol(r, '('))
+	if (gr_formula_is_symbol(r, '('))
 		return read_brackets(r) && read_power(r, left);
-	if (r->token.kind == TOKEN_NUMBER)
-		return fail(r, GR_FORMULA_BAD_NUMBER);
-	if (r->token.kind == TOKEN_NAME && !r->token.quoted && is_called(r))
+	if (r->token.kind == GR_TOKEN_NUMBER)
+		return gr_formula_fail(r, GR_FORMULA_BAD_NUMBER);
+	if (gr_formula_is_called(r))
 		return read_call(r);
-	if (is_symbol(r, '.'))
+	if (gr_formula_is_symbol(r, '.'))
 	{
 		if (!push_others(r))
 			return false;
-		advance(r);
+		gr_formula_advance(r);
 		return read_power(r, left);
 	}
-	if (!find_column(r, &column) ||
-			 !push_variable(r, r->top, variable_of(r, column, GR_VARIABLE_NUMBER, 0, &r->token)))
+	if (!gr_formula_find_column(r, &column) ||
+			 !push_variable(r, r->top, gr_formula_variable(r, column, GR_VARIABLE_NUMBER, 0, &r->token)))
 		return false;
-	advance(r);
+	gr_formula_advance(r);
 	return true;
 }
 
 static bool
-read_product(Reader *r)
+read_product(GrFormulaReader *r)
 {
 	int			left = r->top;
 
 	if (!read_atom(r))
 		return false;
-	while (is_symbol(r, ':'))
+	while (gr_formula_is_symbol(r, ':'))
 	{
 		int			right = r->top;
 
-		advance(r);
+		gr_formula_advance(r);
 		if (!read_atom(r) || !cross(r, left, right, false))
 			return false;
 	}
 	return true;
 }
 
+/* Makes the product of the terms [left, right): the union of their variables. An empty list gives an empty product. */
 static bool
-read_cross(Reader *r)
+multiply_all(GrFormulaReader *r, int left, int right, GrFormulaTerm *product)
 {
-	int			left = r->top;
-
-	if (!read_product(r))
-		return false;
-	while (is_symbol(r, '*'))
+	memset(product, 0xff, sizeof(*product));
+	product->dummies = 0;
+	for (int k = left; k < right; k++)
 	{
-		int			right = r->top;
+		GrFormulaTerm so_far = *product;
 
-		advance(r);
-		if (!read_product(r) || !cross(r, left, right, true))
+		if (!multiply(r, &so_far, &r->stack[k], product))
+			return false;
+	}
+	return gr_formula_polled(r, right - left);
+}
+
+/* Multiplies each term of the list [from, to) by factor, in place, and drops repeated terms. Ends the stack at them. */
+static bool
+multiply_each(GrFormulaReader *r, int left, int from, int to, const GrFormulaTerm *factor)
+{
+	for (int k = from; k < to; k++)
+	{
+		GrFormulaTerm product;
+
+		if (!multiply(r, &r->stack[k], factor, &product))
+			return false;
+		/* no term that is still to be multiplied is overwritten: the list never grows */
+		r->top = k == from ? from : r->top;
+		if (!push(r, left, &product))
 			return false;
 	}
 	return true;
 }
 
-/* Reads 0 or 1, if it is the token, and sets *is. minus: it is subtracted. */
+/* Reads products that are nested by %in%: each term on the left is multiplied by all terms on the right. */
 static bool
-read_intercept(Reader *r, bool minus, bool *is)
+read_nested(GrFormulaReader *r)
 {
-	char		digit = r->token.kind == TOKEN_NUMBER ? r->text[r->token.at] : '\0';
+	int			left = r->top;
 
-	*is = r->token.kind == TOKEN_NUMBER;
-	if (!*is)
-		return true;
-	if (r->token.nbytes != 1 || (digit != '0' && digit != '1'))
-		return fail(r, GR_FORMULA_BAD_NUMBER);
-	r->formula->intercept = (digit == '1') != minus;
-	advance(r);
-	if (is_symbol(r, ':') || is_symbol(r, '*'))
-		return fail(r, GR_FORMULA_UNEXPECTED);
+	if (!read_product(r))
+		return false;
+	while (gr_formula_is_symbol(r, '%'))
+	{
+		int			right = r->top;
+		GrFormulaTerm all;
+
+		gr_formula_advance(r);
+		if (!read_product(r) || !multiply_all(r, right, r->top, &all))
+			return false;
+		r->top = right;
+		if (!multiply_each(r, left, left, right, &all))
+			return false;
+	}
 	return true;
 }
 
+/* Makes a / b of the lists a, [left, right), and b, [right, top): a, and each term of b times all terms of a. */
 static bool
-read_sum(Reader *r)
+nest(GrFormulaReader *r, int left, int right)
+{
+	GrFormulaTerm all;
+
+	return multiply_all(r, left, right, &all) && multiply_each(r, left, right, r->top, &all);
+}
+
+static bool
+read_cross(GrFormulaReader *r)
 {
 	int			left = r->top;
-	bool		minus = is_symbol(r, '-');
 
-	if (minus || is_symbol(r, '+'))
-		advance(r);
+	if (!read_nested(r))
+		return false;
+	for (;;)
+	{
+		int			right = r->top;
+		bool		nests = gr_formula_is_symbol(r, '/');
+
+		if (!nests && !gr_formula_is_symbol(r, '*'))
+			return true;
+		gr_formula_advance(r);
+		if (!read_nested(r) || !(nests ? nest(r, left, right) : cross(r, left, right, true)))
+			return false;
+	}
+}
+
+/* Fails if the token goes on with a product. */
+static bool
+ends_term(GrFormulaReader *r)
+{
+	for (const char *symbol = ":*/%^"; *symbol != '\0'; symbol++)
+		if (gr_formula_is_symbol(r, *symbol))
+			return gr_formula_fail(r, GR_FORMULA_UNEXPECTED);
+	return true;
+}
+
+/* Reads 0 or 1, if it is the token, and sets *is. minus: it is subtracted. */
+static bool
+read_intercept(GrFormulaReader *r, bool minus, bool *is)
+{
+	char		digit = r->token.kind == GR_TOKEN_NUMBER ? r->text[r->token.at] : '\0';
+
+	*is = r->token.kind == GR_TOKEN_NUMBER;
+	if (!*is)
+		return true;
+	if (r->token.nbytes != 1 || (digit != '0' && digit != '1'))
+		return gr_formula_fail(r, GR_FORMULA_BAD_NUMBER);
+	r->formula->intercept = (digit == '1') != minus;
+	gr_formula_advance(r);
+	return ends_term(r);
+}
+
+/* Reads offset(arithmetic), if the token begins it, and sets *is. minus: it is subtracted, which has no meaning. */
+static bool
+read_offset(GrFormulaReader *r, bool minus, bool *is)
+{
+	*is = gr_formula_is_called(r) && gr_formula_is_named(r, "offset", false) && !minus;
+	return !*is || (gr_formula_read_offset(r) && ends_term(r));
+}
+
+static bool
+read_sum(GrFormulaReader *r)
+{
+	int			left = r->top;
+	bool		minus = gr_formula_is_symbol(r, '-');
+
+	if (minus || gr_formula_is_symbol(r, '+'))
+		gr_formula_advance(r);
 	for (;;)
 	{
 		int			right = r->top;
 		int			end;
 		bool		is_intercept;
+		bool		is_offset;
 
-		if (!read_intercept(r, minus, &is_intercept) || (!is_intercept && !read_cross(r)))
+		if (!read_intercept(r, minus, &is_intercept) || !read_offset(r, minus || is_intercept, &is_offset))
+			return false;
+		if (!is_intercept && !is_offset && !read_cross(r))
 			return false;
 		if (minus && !is_intercept && !take_away(r, left, right))
 			return false;
@@ -555,35 +455,48 @@ read_sum(Reader *r)
 			if (!push(r, left, &term))
 				return false;
 		}
-		minus = is_symbol(r, '-');
-		if (!minus && !is_symbol(r, '+'))
+		minus = gr_formula_is_symbol(r, '-');
+		if (!minus && !gr_formula_is_symbol(r, '+'))
 			return true;
-		advance(r);
+		gr_formula_advance(r);
 	}
 }
 
+/* True if the token begins arithmetic that is more than a name. */
 static bool
-read_response(Reader *r)
+begins_arithmetic(const GrFormulaReader *r)
 {
-	if (is_symbol(r, '~'))
-		return fail(r, GR_FORMULA_NO_RESPONSE);
-	if (r->token.kind == TOKEN_NAME && is_called(r))
-		return fail(r, GR_FORMULA_FOREIGN);
-	if (!find_column(r, &r->formula->response))
+	char		next = gr_formula_next_character(r);
+
+	if (r->token.kind == GR_TOKEN_NAME)
+		return gr_formula_is_called(r) || (next != '\0' && strchr("+-*/^", next) != NULL);
+	return r->token.kind == GR_TOKEN_NUMBER || gr_formula_is_symbol(r, '(') || gr_formula_is_symbol(r, '-') ||
+		gr_formula_is_symbol(r, '+');
+}
+
+static bool
+read_response(GrFormulaReader *r)
+{
+	if (gr_formula_is_symbol(r, '~'))
+		return gr_formula_fail(r, GR_FORMULA_NO_RESPONSE);
+	if (begins_arithmetic(r))
+		return gr_formula_read_response(r) && gr_formula_expect(r, '~');
+	if (!gr_formula_find_column(r, &r->formula->response))
 		return false;
-	advance(r);
-	return expect(r, '~');
+	gr_formula_advance(r);
+	return gr_formula_expect(r, '~');
 }
 
 /* Fails if the response is in a term on the right side. */
 static bool
-check_response(Reader *r)
+check_response(GrFormulaReader *r)
 {
 	const GrFormula *formula = r->formula;
 
 	for (int v = 0; v < formula->nvariables; v++)
-		if (formula->variables[v].used && formula->variables[v].column == formula->response)
-			return fail_at(r, GR_FORMULA_RESPONSE_USED, r->response.at, r->response.nbytes);
+		if (formula->variables[v].used &&
+			gr_formula_is_response(formula, formula->variables[v].column, formula->variables[v].kind))
+			return gr_formula_fail_at(r, GR_FORMULA_RESPONSE_USED, r->response.at, r->response.nbytes);
 	return true;
 }
 
@@ -629,7 +542,7 @@ is_margin(const GrFormulaTerm *term, int without, const GrFormulaTerm *other)
  * the first factor of the first term that has one gets all levels.
  */
 static bool
-choose_contrasts(Reader *r)
+choose_contrasts(GrFormulaReader *r)
 {
 	GrFormula  *formula = r->formula;
 	bool		full = !formula->intercept;
@@ -650,7 +563,7 @@ choose_contrasts(Reader *r)
 			if (!covered || full)
 				term->dummies |= (uint8_t) (1 << i);
 			full = false;
-			if (!polled(r, 10 * (int64_t) t))
+			if (!gr_formula_polled(r, 10 * (int64_t) t))
 				return false;
 		}
 	}
@@ -660,26 +573,28 @@ choose_contrasts(Reader *r)
 bool
 gr_formula_read(GrFormula *formula, const GrFormulaText *from, GrMemory memory, const GrHost *host, GrFormulaError *err)
 {
-	Reader		r = {
+	GrFormulaReader		r = {
 		.formula = formula,.text = from->text == NULL ? "." : from->text,
 		.nbytes = from->text == NULL ? 1 : from->nbytes,.columns = from->columns,.ncolumns = from->ncolumns,
-		.poll = {.host = host},.err = err
+		.memory = memory,.poll = {.host = host},.err = err
 	};
 
 	*err = (GrFormulaError) {.column = -1};
-	formula->nvariables = formula->nterms = 0;
+	formula->nvariables = formula->nterms = formula->nexpressions = 0;
+	formula->expressions = NULL;
+	formula->response_expression = formula->offset = (GrExpression) {.nsteps = 0};
 	if (r.nbytes > GR_FORMULA_NBYTES_MAX)
-		return fail_at(&r, GR_FORMULA_TOO_LONG, 0, 0);
-	formula->variables = memory.take(memory.arg, VARIABLES_MAX * sizeof(GrVariable));
+		return gr_formula_fail_at(&r, GR_FORMULA_TOO_LONG, 0, 0);
+	formula->variables = memory.take(memory.arg, GR_FORMULA_VARIABLES_MAX * sizeof(GrVariable));
 	formula->terms = memory.take(memory.arg, GR_MAX_FEATURES * sizeof(GrFormulaTerm));
 	r.stack = memory.take(memory.arg, (STACK_MAX + 1) * sizeof(GrFormulaTerm));
 	if (formula->variables == NULL || formula->terms == NULL || r.stack == NULL)
-		return fail_at(&r, GR_FORMULA_NO_MEMORY, 0, 0);
-	advance(&r);
+		return gr_formula_fail_at(&r, GR_FORMULA_NO_MEMORY, 0, 0);
+	gr_formula_advance(&r);
 	if ((from->text != NULL && !read_response(&r)) || !read_sum(&r))
 		return false;
-	if (r.token.kind != TOKEN_END)
-		return fail(&r, GR_FORMULA_UNEXPECTED);
+	if (r.token.kind != GR_TOKEN_END)
+		return gr_formula_fail(&r, GR_FORMULA_UNEXPECTED);
 	memset(&r.stack[r.top], 0xff, sizeof(GrFormulaTerm));
 	sort_terms(formula, r.stack);
 	return check_response(&r) && choose_contrasts(&r);

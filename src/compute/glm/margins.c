@@ -23,7 +23,7 @@ is_of_column(const GrDesignPart *part, int column)
 	return part->column == column && (part->kind == GR_PART_NUMBER || gr_part_is_poly(part));
 }
 
-/* Returns the feature that is the column's number itself, if no other feature depends on the column; else -1. */
+/* Returns the feature that is the column's number itself, if nothing else depends on the column; else -1. */
 static int
 own_feature(const GrDesign *design, int column)
 {
@@ -36,6 +36,8 @@ own_feature(const GrDesign *design, int column)
 
 		for (int i = 0; i < term->nparts; i++)
 		{
+			if (term->part[i].expression != NULL && gr_expression_has(term->part[i].expression, column))
+				return -1;
 			if (!is_of_column(&term->part[i], column))
 				continue;
 			if (found >= 0 || term->nparts > 1 || term->width > 1)
@@ -43,7 +45,7 @@ own_feature(const GrDesign *design, int column)
 			found = k;
 		}
 	}
-	return found;
+	return gr_expression_has(&design->offset, column) ? -1 : found;
 }
 
 /* Notes that a term takes part in an effect. */
@@ -122,6 +124,8 @@ expand(const GrMargins *m, int column, const double *values, double offset, GrMa
 	GrDD		eta = gr_two_sum(offset, m->intercept && isfinite(m->coef[0]) ? m->coef[0] : 0);
 	double		infinite = m->intercept && isinf(m->coef[0]) ? m->coef[0] : 0;
 
+	if (m->design->offset.nsteps > 0)
+		eta = gr_dd_add(eta, gr_dd(gr_expression_slope(&m->design->offset, -1, values).value));
 	row->n = gr_design_duals(m->design, column, values, row->duals);
 	for (int k = 0; k < row->n; k++)
 	{
@@ -203,6 +207,11 @@ add_slope(GrMargins *m, GrMarginEffect *effect, double slope, double curvature)
 
 	row->n = gr_design_duals(m->design, effect->column, m->values, row->duals);
 	total = total_slope(m, effect, row);
+	if (gr_expression_has(&m->design->offset, effect->column))
+	{
+		total = gr_dd_add(total, gr_dd(gr_expression_slope(&m->design->offset, effect->column, m->values).slope));
+		effect->estimable = true;
+	}
 	if (isfinite(total.hi))
 		add_to_sum(effect, gr_dd_mul_d(total, slope));
 	else

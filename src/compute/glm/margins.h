@@ -33,8 +33,8 @@ typedef struct GrMarginEffect
 	GrMarginValue from;
 	GrMarginValue to;
 
-	int			feature;		/* derivative: the feature that is the column itself, if no other feature depends on
-								 * the column; else -1 */
+	int			feature;		/* derivative: the feature that is the column itself, if no other feature and not the
+								 * design's offset depends on the column; else -1 */
 	bool		estimable;		/* a term with a coefficient takes part */
 	bool		aliased;		/* a term without a coefficient (NaN) takes part */
 	bool		separated;		/* a term without a finite estimate takes part */
@@ -82,7 +82,8 @@ typedef struct GrMargins
 extern bool gr_margins_begin(GrMargins *margins, GrMemory memory);
 
 /*
- * Adds a row. values: as for gr_design_expand(); weight: > 0; offset: a part of the linear predictor. Returns false if
+ * Adds a row. values: as for gr_design_expand(); weight: > 0; offset: a part of the linear predictor besides the
+ * design's offset. Returns false if
  * the host asked to stop; the sums are then unusable.
  */
 extern bool gr_margins_add(GrMargins *margins, const double *values, double weight, double offset, GrPoll *poll);

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "compute/design/formula.h"
+#include "compute/design/formula_terms.h"
 #include "compute/glm/glm.h"
 #include "compute/request/cluster_middle.h"
 #include "compute/request/request_kinds.h"

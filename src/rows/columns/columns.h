@@ -93,6 +93,7 @@ typedef struct GrRoles
 	int			nabsorbed;		/* number of columns whose effects are absorbed; their values are no part of rows */
 	const char *const *absorbed;
 	const char *absorb_role;	/* the SQL argument that names absorbed columns */
+	bool		takes_offset;	/* the formula may have offset() */
 	const char *formula;		/* formula for the features, or NULL; see frame.h */
 	bool		intercept;		/* the model has an intercept, unless the formula says otherwise */
 	bool		centered;		/* powers may be about centers; see design_moves.h */

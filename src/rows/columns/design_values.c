@@ -17,6 +17,7 @@
 #include "run/args.h"
 
 PG_FUNCTION_INFO_V1(gr_design_row);
+PG_FUNCTION_INFO_V1(gr_design_number);
 
 const char *
 gr_design_feature_name(const GrDesign *design, int k)
@@ -87,8 +88,7 @@ gr_take_design_value(const GrDesign *design, int k, const GrColumn *column, Datu
  */
 
 #define ARG_DESIGN 0
-#define ARG_PAIRS 1
-#define FIRST_COLUMN 2
+#define ARG_PAIRS 1				/* gpu_design_row */
 
 /* An argument: the value of one column of the design, or an array of values of several columns of numbers. */
 typedef struct RowArgument
@@ -105,6 +105,7 @@ typedef struct RowCall
 	int		   *order;			/* indices of the design's columns: those that are no factors, then the factors */
 	int			nnumbers;
 	int			narrays;
+	int			first;			/* first argument that is a column */
 	int			nargs;
 	RowArgument arg[FLEXIBLE_ARRAY_MEMBER];
 } RowCall;
@@ -144,7 +145,7 @@ describe_arguments(FunctionCallInfo fcinfo, RowCall *call)
 
 	for (int k = 0; k < call->nargs; k++)
 	{
-		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, FIRST_COLUMN + k);
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, call->first + k);
 		RowArgument *arg = &call->arg[k];
 
 		if (!OidIsValid(type))
@@ -165,7 +166,7 @@ describe_arguments(FunctionCallInfo fcinfo, RowCall *call)
 	for (int k = 0; k < call->nargs; k++)
 		if (call->arg[k].column.element == FLOAT8OID ? k >= narrays :
 			!gr_describe_design_value(call->design, call->order[call->arg[k].first],
-									  get_fn_expr_argtype(fcinfo->flinfo, FIRST_COLUMN + k), &call->arg[k].column))
+									  get_fn_expr_argtype(fcinfo->flinfo, call->first + k), &call->arg[k].column))
 			raise_call();
 }
 
@@ -181,9 +182,9 @@ design_is_constant(FunctionCallInfo fcinfo)
 
 /* Describes a call. The description is kept for the next calls if the design is a constant. */
 static RowCall *
-describe_call(FunctionCallInfo fcinfo)
+describe_call(FunctionCallInfo fcinfo, int first)
 {
-	int			n = PG_NARGS() - FIRST_COLUMN;
+	int			n = PG_NARGS() - first;
 	const text *design = PG_GETARG_TEXT_PP(ARG_DESIGN);
 	bool		stays = design_is_constant(fcinfo);
 	MemoryContext context = AllocSetContextCreate(stays ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext,
@@ -191,6 +192,7 @@ describe_call(FunctionCallInfo fcinfo)
 	RowCall    *call = MemoryContextAllocZero(context, offsetof(RowCall, arg) + n * sizeof(RowArgument));
 
 	call->context = context;
+	call->first = first;
 	call->nargs = n;
 	call->design = gr_open_design(context, VARDATA_ANY(design), VARSIZE_ANY_EXHDR(design));
 	if (call->design == NULL)
@@ -220,32 +222,60 @@ take_array(const RowCall *call, Datum value, int from)
 	return from + n;
 }
 
-/* gpu_design_row(design text, pairs boolean, VARIADIC "any"): returns a row's features. No argument is NULL. */
-Datum
-gr_design_row(PG_FUNCTION_ARGS)
+/*
+ * Takes a row's values from the arguments from first on, none of which is NULL. Returns NULL if an array has a NULL, or
+ * an expression is not defined for the values.
+ */
+static RowCall *
+take_row(FunctionCallInfo fcinfo, int first)
 {
 	RowCall    *call = fcinfo->flinfo->fn_extra;
-	bool		pairs = PG_GETARG_BOOL(ARG_PAIRS);
 	int			nnumbers = 0;
-	ArrayType  *array;
-	int			n;
+	int			step;
 
 	if (unlikely(call == NULL))
-		call = describe_call(fcinfo);
+		call = describe_call(fcinfo, first);
 	for (int k = 0; k < call->nargs; k++)
 	{
 		const RowArgument *arg = &call->arg[k];
 
 		if (OidIsValid(arg->column.element))
-			nnumbers = take_array(call, PG_GETARG_DATUM(FIRST_COLUMN + k), nnumbers);
+			nnumbers = take_array(call, PG_GETARG_DATUM(first + k), nnumbers);
 		else
-			gr_take_design_value(call->design, call->order[arg->first], &arg->column,
-								 PG_GETARG_DATUM(FIRST_COLUMN + k), true, call->values);
+			gr_take_design_value(call->design, call->order[arg->first], &arg->column, PG_GETARG_DATUM(first + k), true,
+								 call->values);
 		if (nnumbers < 0)
-			PG_RETURN_NULL();
+			return NULL;
 	}
 	if (call->narrays > 0 && nnumbers != call->nnumbers)
 		raise_call();
+	return gr_design_fault(call->design, call->values, &step) == NULL ? call : NULL;
+}
+
+/* gpu_design_number(design text, VARIADIC "any"): returns the offset of a design without terms; NULL: not defined */
+Datum
+gr_design_number(PG_FUNCTION_ARGS)
+{
+	RowCall    *call = take_row(fcinfo, ARG_DESIGN + 1);
+
+	if (call == NULL)
+		PG_RETURN_NULL();
+	if (call->design->offset.nsteps == 0)
+		raise_call();
+	PG_RETURN_FLOAT8(gr_expression_number(call->design->offset.step, call->design->offset.nsteps, call->values));
+}
+
+/* gpu_design_row(design text, pairs boolean, VARIADIC "any"): returns a row's features. No argument is NULL. */
+Datum
+gr_design_row(PG_FUNCTION_ARGS)
+{
+	RowCall    *call = take_row(fcinfo, ARG_PAIRS + 1);
+	bool		pairs = PG_GETARG_BOOL(ARG_PAIRS);
+	ArrayType  *array;
+	int			n;
+
+	if (call == NULL)
+		PG_RETURN_NULL();
 	n = call->design->nfeatures + (pairs ? call->design->npaired : 0);
 	if (n == 0)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(FLOAT8OID));

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "compute/design/design.h"
+#include "compute/design/design_text.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/levels.h"
 

@@ -39,7 +39,7 @@ describe_type(const GrFormulaError *err, TupleDesc columns, const char *const *n
 	errcode(ERRCODE_DATATYPE_MISMATCH);
 	errmsg("column \"%s\" of the query has unsupported type %s", names[err->column], format_type_be(type));
 	if (err->fault == GR_FORMULA_NOT_A_NUMBER)
-		errdetail("poly() needs a column of numbers.");
+		errdetail("poly(), functions and arithmetic need columns of numbers.");
 	else
 		errdetail("If there is a formula or a category, features must be numbers, booleans, texts or enums.");
 	return OidIsValid(get_element_type(getBaseType(type))) ?
@@ -67,9 +67,25 @@ describe_word(const GrFormulaError *err, const char *text)
 			errcode(ERRCODE_SYNTAX_ERROR);
 			errmsg("\"%s\" is not supported in a formula",
 				   err->nbytes == 1 ? character(err, text) : excerpt(err, text));
-			errdetail("A formula can have column names, +, -, :, *, parentheses, powers such as (a + b)^2, 0, 1, "
-					  "\".\", factor(name) and poly(name, degree).");
-			return errhint("Compute other expressions in the query, as in SELECT ln(x) AS lx.");
+			errdetail("A formula can have column names, +, -, :, *, /, %%in%%, parentheses, powers such as (a + b)^2, 0, "
+					  "1, \".\", factor(name), poly(name, degree), offset() and functions.");
+			return errhint("Write arithmetic in I(), as in I(x^2), and compute other expressions in the query.");
+		case GR_FORMULA_NO_FUNCTION:
+			errcode(ERRCODE_UNDEFINED_FUNCTION);
+			errmsg("function \"%s\" is not supported in a formula", excerpt(err, text));
+			errdetail("A formula can have I, log, log2, log10, log1p, exp, expm1, sqrt, abs, factor, poly and offset.");
+			return errhint("Compute other expressions in the query, as in SELECT sin(x) AS sx.");
+		case GR_FORMULA_ARITY:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			errmsg("function in a formula needs exactly one argument");
+			return errhint("Write the function as in log(x + 1).");
+		case GR_FORMULA_NO_COLUMN:
+			errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+			errmsg("%s in the formula has no column", excerpt(err, text));
+			return errdetail("It would be the same in each row.");
+		case GR_FORMULA_NOT_A_DECIMAL:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			return errmsg("\"%s\" is not a number of a formula", excerpt(err, text));
 		case GR_FORMULA_BAD_NUMBER:
 			errcode(ERRCODE_SYNTAX_ERROR);
 			errmsg("number %s is not allowed there in a formula", excerpt(err, text));
@@ -98,6 +114,10 @@ describe_limit(const GrFormulaError *err)
 			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
 			errmsg("formula has too many terms");
 			return errdetail("A model can have at most %d features.", GR_MAX_FEATURES);
+		case GR_FORMULA_TOO_LARGE:
+			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+			errmsg("formula has an expression of more than %d operations", GR_EXPRESSION_STEPS_MAX);
+			return errhint("Compute the expression in the query.");
 		case GR_FORMULA_ORDER:
 			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
 			return errmsg("formula has a product of more than %d variables", GR_FORMULA_ORDER_MAX);
@@ -127,6 +147,7 @@ describe(const GrFormulaError *err, const char *text, TupleDesc columns, const c
 		case GR_FORMULA_TOO_DEEP:
 		case GR_FORMULA_TOO_MANY:
 		case GR_FORMULA_ORDER:
+		case GR_FORMULA_TOO_LARGE:
 		case GR_FORMULA_NO_MEMORY:
 		case GR_FORMULA_NO_RESPONSE:
 		case GR_FORMULA_ENDS:
@@ -134,6 +155,41 @@ describe(const GrFormulaError *err, const char *text, TupleDesc columns, const c
 		default:
 			return describe_word(err, text);
 	}
+}
+
+/* Returns the SQLSTATE of a value that a function is not defined for. */
+static int
+domain_code(int op)
+{
+	switch (op)
+	{
+		case GR_STEP_LOG:
+		case GR_STEP_LOG2:
+		case GR_STEP_LOG10:
+		case GR_STEP_LOG1P:
+			return ERRCODE_INVALID_ARGUMENT_FOR_LOG;
+		case GR_STEP_POWER:
+		case GR_STEP_SQRT:
+			return ERRCODE_INVALID_ARGUMENT_FOR_POWER_FUNCTION;
+		case GR_STEP_DIVIDE:
+			return ERRCODE_DIVISION_BY_ZERO;
+		default:
+			return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+	}
+}
+
+void
+gr_raise_domain(int op, const char *column, const char *expression, int64 nrows)
+{
+	ereport(ERROR,
+			(errcode(domain_code(op)),
+			 column == NULL ? errmsg("%s has no finite result in the formula", gr_step_name(op)) :
+			 nrows == 0 ? errmsg("%s has no finite result for the value of column \"%s\"", gr_step_name(op), column) :
+			 errmsg_plural("%s has no finite result for column \"%s\" in %lld row",
+						   "%s has no finite result for column \"%s\" in %lld rows", (unsigned long) nrows,
+						   gr_step_name(op), column, (long long) nrows),
+			 errdetail("The formula has the term %s.", expression),
+			 nrows == 0 ? 0 : errhint("Exclude these rows with a WHERE clause, or change the formula.")));
 }
 
 void

@@ -16,19 +16,19 @@
 
 #include "compute/design/cells.h"
 #include "compute/design/design.h"
+#include "compute/design/design_text.h"
+#include "compute/design/formula.h"
 #include "compute/design/design_moves.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/design_values.h"
 #include "rows/columns/formula_error.h"
 #include "rows/columns/levels.h"
 #include "rows/query/cells_query.h"
+#include "rows/query/formula_numbers.h"
 #include "rows/query/frame.h"
 #include "rows/query/query.h"
 #include "rows/query/wrapper.h"
 #include "run/raise.h"
-
-/* Columns that one call of a function passes; the other arguments, up to FUNC_MAX_ARGS, are left for parameters. */
-#define COLUMN_ARGUMENTS_MAX 90
 
 /* State of making one frame */
 typedef struct Making
@@ -122,8 +122,26 @@ has_category(const Making *m)
 	return false;
 }
 
+/* Raises an ERROR if the formula has an offset that the fit cannot have. */
 static void
-read_formula(Making *m, bool intercept)
+check_offset(const Making *m, const GrRoles *roles)
+{
+	if (m->formula.offset.nsteps == 0)
+		return;
+	if (!roles->takes_offset)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("this function cannot have an offset in its formula"),
+				 errhint("Leave offset() out, or use gpu_ols_fit or gpu_glm_fit.")));
+	if (roles->offsets != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("offsets cannot be used with a formula that has offset()"),
+				 errhint("Add the column to the formula, as in offset(%s).", quote_identifier(roles->offsets))));
+}
+
+static void
+read_formula(Making *m, const GrRoles *roles)
 {
 	const GrFormulaText from = {
 		.text = m->text,.nbytes = m->text == NULL ? 0 : strlen(m->text),.columns = m->columns,
@@ -132,7 +150,7 @@ read_formula(Making *m, bool intercept)
 	GrFormulaError err;
 
 	m->formula.response = m->found[0];
-	m->formula.intercept = intercept;
+	m->formula.intercept = roles->intercept;
 	if (!gr_formula_read(&m->formula, &from, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
 	{
 		/* The host keeps an error of its own: gr_raise() raises that one. */
@@ -140,6 +158,7 @@ read_formula(Making *m, bool intercept)
 			gr_raise(&(GrError) {.status = GR_CANCELED});
 		gr_raise_formula(&err, m->text, m->query->columns, m->query->names);
 	}
+	check_offset(m, roles);
 	for (int i = 1; i < m->nroles; i++)
 		if (m->found[i] == m->formula.response)
 			ereport(ERROR,
@@ -153,27 +172,23 @@ read_formula(Making *m, bool intercept)
  * Levels
  */
 
-/* Returns a bit mask of the kinds of variables (GrVariableKind) that the formula makes of column k. */
-static int
-uses_of(const Making *m, int k)
-{
-	int			uses = 0;
-
-	for (int v = 0; v < m->formula.nvariables; v++)
-		if (m->formula.variables[v].used && m->formula.variables[v].column == k)
-			uses |= 1 << m->formula.variables[v].kind;
-	return uses;
-}
-
 static bool
 is_factor(const Making *m, int k)
 {
-	return (uses_of(m, k) & 1 << GR_VARIABLE_FACTOR) != 0;
+	return (gr_formula_uses(&m->formula, k) & 1 << GR_VARIABLE_FACTOR) != 0;
+}
+
+/* True if column k makes a role: it has one, is a side column, or the response or the offset is made of it. */
+static bool
+makes_role(const Making *m, int k)
+{
+	return has_role(m, k) || is_side(m, k) || gr_formula_makes_response(&m->formula, k) ||
+		gr_expression_has(&m->formula.offset, k);
 }
 
 /*
- * Returns a condition: the response, the columns with roles, the absorbed and the cluster columns and, if features is
- * true, the columns that the formula uses are not NULL.
+ * Returns a condition: the columns that make the response, the roles, the absorbed and the cluster columns and, if
+ * features is true, the columns that the formula uses are not NULL.
  */
 static Expr *
 are_complete(const Making *m, const GrWrapper *wrapper, bool features)
@@ -181,7 +196,7 @@ are_complete(const Making *m, const GrWrapper *wrapper, bool features)
 	List	   *tests = NIL;
 
 	for (int k = 0; k < m->query->columns->natts; k++)
-		if (has_role(m, k) || is_side(m, k) || (features && uses_of(m, k) != 0))
+		if (makes_role(m, k) || (features && gr_formula_uses(&m->formula, k) != 0))
 			tests = lappend(tests, gr_wrapper_is_not_null(wrapper, k));
 	return gr_wrapper_all_of(tests);
 }
@@ -244,11 +259,11 @@ read_levels(Making *m, const int *factors, int n)
 	bool		isnull;
 	Datum		value;
 
-	if (n > COLUMN_ARGUMENTS_MAX)
+	if (n > GR_COLUMN_ARGUMENTS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many factors: %d", n),
-				 errdetail("A query can have at most %d columns that are factors.", COLUMN_ARGUMENTS_MAX),
+				 errdetail("A query can have at most %d columns that are factors.", GR_COLUMN_ARGUMENTS_MAX),
 				 errhint("Leave some of the factors out.")));
 	value = gr_run_for_value(plan_levels(m, factors, n), NULL, &isnull);
 	/* The result is NULL if no row is complete. */
@@ -267,7 +282,7 @@ ask_levels(Making *m, const int *factors, int n)
 	bool	   *used = palloc(m->query->columns->natts * sizeof(bool));
 
 	for (int k = 0; k < m->query->columns->natts; k++)
-		used[k] = uses_of(m, k) != 0;
+		used[k] = gr_formula_uses(&m->formula, k) != 0;
 	for (int i = 0; i < n; i++)
 		m->kept->find_levels(m->kept->arg, factors[i], m->found, m->nroles, used, &m->levels[factors[i]]);
 }
@@ -285,11 +300,11 @@ read_cells(Making *m, const int *factors, int n)
 	};
 	GrCellsQuery query;
 
-	if (m->cells == NULL || m->cells->read == NULL || m->nsides > 0 || n > COLUMN_ARGUMENTS_MAX ||
-		!gr_formula_has_cells(&m->formula))
+	if (m->cells == NULL || m->cells->read == NULL || m->nsides > 0 || n > GR_COLUMN_ARGUMENTS_MAX ||
+		gr_formula_has_expressions(&m->formula) || !gr_formula_has_cells(&m->formula))
 		return false;
 	for (int k = 0; k < m->query->columns->natts; k++)
-		if ((uses_of(m, k) & 1 << GR_VARIABLE_NUMBER) != 0)
+		if ((gr_formula_uses(&m->formula, k) & 1 << GR_VARIABLE_NUMBER) != 0)
 		{
 			/* Columns with roles are found by their names, so no other column may have the name. */
 			if (m->columns[k].has_role)
@@ -371,49 +386,6 @@ write_design(const Making *m, const double *centers)
 	return writer.text;
 }
 
-/* Returns column k as float8. */
-static Expr *
-number_of(const Making *m, const GrWrapper *wrapper, int k)
-{
-	Expr	   *value = gr_wrapped_column(wrapper, k);
-
-	/* PostgreSQL has no cast from boolean to float8. */
-	if (base_type(m->query, k) == BOOLOID)
-		value = gr_wrapper_cast(wrapper, value, INT4OID);
-	return gr_wrapper_cast(wrapper, value, FLOAT8OID);
-}
-
-/*
- * Appends the values of the design's columns to the arguments: one by one or, if there are too many, the numbers in
- * arrays and then the factors. Numbers come first either way; see order_columns() in design_values.c.
- */
-static List *
-write_values(const Making *m, const GrWrapper *wrapper, List *args)
-{
-	List	   *numbers = NIL;
-	List	   *others = NIL;
-	bool		packs;
-
-	for (int k = 0; k < m->query->columns->natts; k++)
-		if (is_factor(m, k))
-			others = lappend(others, gr_wrapped_column(wrapper, k));
-		else if (uses_of(m, k) != 0)
-			numbers = lappend_int(numbers, k);
-	packs = list_length(numbers) + list_length(others) > COLUMN_ARGUMENTS_MAX;
-	while (numbers != NIL)
-	{
-		List	   *elements = NIL;
-
-		for (int n = 0; packs && numbers != NIL && n < 500; n++, numbers = list_delete_first(numbers))
-			elements = lappend(elements, number_of(m, wrapper, linitial_int(numbers)));
-		args = lappend(args, packs ? gr_wrapper_array(elements, FLOAT8OID) :
-					   gr_wrapped_column(wrapper, linitial_int(numbers)));
-		if (!packs)
-			numbers = list_delete_first(numbers);
-	}
-	return list_concat(args, others);
-}
-
 /*
  * CASE WHEN the response and the roles are not NULL THEN gpu_design_row(design, pairs, columns ...) END. Skipped rows
  * may have levels that are not in the design, so gpu_design_row() must not see them.
@@ -424,8 +396,17 @@ write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 	Oid			types[3] = {TEXTOID, BOOLOID, ANYOID};
 	List	   *args = list_make2(gr_wrapper_constant(CStringGetTextDatum(design), TEXTOID),
 								  makeBoolConst(m->pairs, false));
-	Expr	   *row = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
-									  write_values(m, wrapper, args));
+	List	   *numbers = NIL;
+	List	   *factors = NIL;
+	Expr	   *row;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (is_factor(m, k))
+			factors = lappend_int(factors, k);
+		else if (gr_formula_uses(&m->formula, k) != 0)
+			numbers = lappend_int(numbers, k);
+	row = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
+						  list_concat(args, gr_write_design_values(wrapper, numbers, factors)));
 
 	return gr_wrapper_value_where(are_complete(m, wrapper, false), row);
 }
@@ -452,12 +433,21 @@ has_plain_features(const Making *m)
 static Expr *
 write_response(const Making *m, const GrWrapper *wrapper, bool guarded)
 {
-	Expr	   *response = gr_wrapped_column(wrapper, m->found[0]);
+	Expr	   *response = m->formula.response_expression.nsteps > 0 ?
+		gr_write_number(wrapper, m->function, &m->formula.response_expression, m->columns) :
+		gr_wrapped_column(wrapper, m->found[0]);
 	List	   *tests = NIL;
 
 	for (int i = 0; guarded && i < m->nsides; i++)
 		tests = lappend(tests, gr_wrapper_is_not_null(wrapper, m->sides[i]));
 	return tests == NIL ? response : gr_wrapper_value_where(gr_wrapper_all_of(tests), response);
+}
+
+static const char *
+response_name(const Making *m)
+{
+	return m->formula.response_expression.nsteps > 0 ? gr_expression_name(&m->formula.response_expression) :
+		m->query->names[m->found[0]];
 }
 
 /* Columns that a frame's query selects, and their names */
@@ -484,15 +474,18 @@ wrap_rows(const Making *m, List *features, const char *design, bool sides, bool 
 {
 	const char *const *names = m->query->names;
 	Selection	selection = {
-		.names = palloc((m->nroles + list_length(features) + 1 + m->nsides) * sizeof(char *))
+		.names = palloc((m->nroles + list_length(features) + 2 + m->nsides) * sizeof(char *))
 	};
 	const GrWrapper *wrapper = &selection.wrapper;
 	ListCell   *cell;
 
 	gr_wrap_query(&selection.wrapper, m->query);
-	add_column(&selection, write_response(m, wrapper, guarded), names[m->found[0]]);
+	add_column(&selection, write_response(m, wrapper, guarded), response_name(m));
 	for (int i = 1; i < m->nroles; i++)
 		add_column(&selection, gr_wrapped_column(wrapper, m->found[i]), names[m->found[i]]);
+	if (m->formula.offset.nsteps > 0)
+		add_column(&selection, gr_write_number(wrapper, m->function, &m->formula.offset, m->columns),
+				   gr_expression_name(&m->formula.offset));
 	foreach(cell, features)
 		add_column(&selection, gr_wrapped_column(wrapper, lfirst_int(cell)), names[lfirst_int(cell)]);
 	if (design != NULL)
@@ -609,7 +602,7 @@ plan_ranges(const Making *m, const int *columns, int n)
 	gr_wrap_query(&wrapper, m->query);
 	for (int i = 0; i < n; i++)
 	{
-		Expr	   *number = number_of(m, &wrapper, columns[i]);
+		Expr	   *number = gr_wrapped_number(&wrapper, columns[i]);
 
 		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MIN_FLOAT8, list_make1(number)));
 		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MAX_FLOAT8, list_make1(copyObject(number))));
@@ -635,7 +628,7 @@ find_centers(const Making *m, double *centers)
 	bool		isnull;
 
 	for (int k = 0; k < m->query->columns->natts; k++)
-		if ((uses_of(m, k) & 1 << GR_VARIABLE_POLY) != 0)
+		if ((gr_formula_uses(&m->formula, k) & 1 << GR_VARIABLE_POLY) != 0)
 			columns[n++] = k;
 	if (n == 0)
 		return false;
@@ -644,7 +637,7 @@ find_centers(const Making *m, double *centers)
 	if (m->kept != NULL)
 		return true;
 	/* Powers of more columns are left about 0. */
-	if (n > COLUMN_ARGUMENTS_MAX)
+	if (n > GR_COLUMN_ARGUMENTS_MAX)
 		return false;
 	ends = DatumGetArrayTypeP(gr_run_for_value(plan_ranges(m, columns, n), NULL, &isnull));
 	if (isnull || array_contains_nulls(ends))
@@ -683,23 +676,43 @@ row_design(const Making *m, const GrFrame *frame)
 	return gr_design_moves(open_design(centered), memory, &moves) ? centered : frame->design;
 }
 
+/* Returns what gr_check_domain() needs. */
+static GrDomain *
+make_domain(const Making *m)
+{
+	GrDomain   *domain = palloc0(sizeof(GrDomain));
+
+	domain->query = m->query;
+	domain->function = m->function;
+	domain->formula = m->formula;
+	domain->columns = m->columns;
+	domain->needed = palloc(m->query->columns->natts * sizeof(bool));
+	for (int k = 0; k < m->query->columns->natts; k++)
+		domain->needed[k] = makes_role(m, k) || gr_formula_uses(&m->formula, k) != 0;
+	return domain;
+}
+
 /* Makes a frame with a design; the caller wraps the queries. */
 static GrFrame *
 frame_formula(Making *m, const GrRoles *roles)
 {
 	GrFrame    *frame = palloc0(sizeof(GrFrame));
 
-	read_formula(m, roles->intercept);
+	read_formula(m, roles);
 	find_levels(m);
 	check_nfeatures(m);
 	frame->nroles = m->nroles;
 	memcpy(frame->found, m->found, sizeof(frame->found));
 	frame->intercept = m->formula.intercept;
-	frame->design = m->formula.nterms == 0 ? "" : write_design(m, NULL);
+	frame->design = m->formula.nterms == 0 && !gr_formula_has_expressions(&m->formula) ? "" : write_design(m, NULL);
+	if (m->formula.offset.nsteps > 0)
+		frame->offset = gr_expression_name(&m->formula.offset);
 	m->pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
 	m->centered = (roles->pairs ? m->pairs : roles->centered) && has_powers(frame->design);
 	frame->row_design = row_design(m, frame);
 	frame->plain = has_plain_features(m);
+	if (gr_formula_has_expressions(&m->formula))
+		frame->domain = make_domain(m);
 	return frame;
 }
 

@@ -16,6 +16,7 @@
 #include "compute/linear/ols.h"
 #include "rows/columns/columns.h"
 #include "rows/query/cells_query.h"
+#include "rows/query/formula_numbers.h"
 #include "rows/query/query.h"
 
 typedef struct GrFrame
@@ -27,6 +28,8 @@ typedef struct GrFrame
 	const char *row_design;		/* design of the rows: another than design if powers are centered, see design_moves.h */
 	bool		plain;			/* true: each feature is a column of query; false: the features are one array */
 	bool		intercept;
+	const char *offset;			/* name of the offset that the formula makes; NULL: none */
+	const GrDomain *domain;		/* the formula's expressions; NULL: it has none */
 	int			nlow;			/* number of rests (the last features); see gr_gram_fold() */
 	int			found[GR_ROLES_MAX];	/* positions of the response and the columns with roles in the user's query */
 	int			nroles;

@@ -279,6 +279,17 @@ gr_check_id_column(const GrQuery *query, Oid id_type)
 }
 
 Expr *
+gr_wrapped_number(const GrWrapper *wrapper, int k)
+{
+	Expr	   *value = gr_wrapped_column(wrapper, k);
+
+	/* PostgreSQL has no cast from boolean to float8. */
+	if (getBaseType(exprType((Node *) value)) == BOOLOID)
+		value = gr_wrapper_cast(wrapper, value, INT4OID);
+	return gr_wrapper_cast(wrapper, value, FLOAT8OID);
+}
+
+Expr *
 gr_wrapper_array(List *elements, Oid element)
 {
 	ArrayExpr  *array = makeNode(ArrayExpr);

@@ -44,6 +44,9 @@ extern void gr_wrap_query(GrWrapper *wrapper, const GrQuery *query);
 /* Returns the query's column k, counted from 0. */
 extern Expr *gr_wrapped_column(const GrWrapper *wrapper, int k);
 
+/* Returns column k as float8. */
+extern Expr *gr_wrapped_number(const GrWrapper *wrapper, int k);
+
 /* Returns the parameter $id. */
 extern Expr *gr_wrapper_parameter(int id, Oid type);
 

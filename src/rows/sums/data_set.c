@@ -225,7 +225,7 @@ open_query(GrDataSet *data)
 			data->source = palloc(sizeof(GrRowSource));
 			gr_source_read(data->source, ingest);
 			if (ingest->nrows == 0 && data->source->kind == &gr_source_held)
-				gr_raise_no_rows(ingest->nskipped);
+				gr_raise_no_ingested(ingest, ingest->nskipped);
 			break;
 	}
 }
@@ -279,6 +279,8 @@ gr_open_rows(const GrRowsWanted *wanted)
 				data->sums[k] = sum_source(&data->source[k]);
 		}
 	}
+	if (wanted->from.kept == NULL)
+		gr_ingest_check(&data->ingest, gr_rows_nskipped(data));
 	data->read_done = gr_now();
 	if (wanted->use == GR_ROWS_SUM && data->ingest.nlow > 0)
 		gr_fold_sums(&data->ingest, &data->sums[0]);

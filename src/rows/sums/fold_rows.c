@@ -175,7 +175,7 @@ gr_fold_rows_read(GrIngest *ingest, int nfolds, int *n)
 		rows = read_rows(ingest, plan, 0, true);
 	ingest->nrows = rows->nrows;
 	if (rows->nrows == 0)
-		gr_raise_no_rows(ingest->nskipped);
+		gr_raise_no_ingested(ingest, ingest->nskipped);
 	source = palloc0(rows->n * sizeof(GrRowSource));
 	*n = 0;
 	for (int k = 0; k < rows->n; k++)

@@ -151,7 +151,7 @@ sum_folds(GrIngest *ingest, int nfolds, int most, int *n)
 			nfeatures = state->nfeatures;
 	}
 	if (ingest->nrows == 0)
-		gr_raise_no_rows(ingest->nskipped);
+		gr_raise_no_ingested(ingest, ingest->nskipped);
 	gr_name_summed(ingest, nfeatures);
 	for (int k = 0; k < receiver.n; k++)
 		receiver.fold[k].state = gr_state_settled(PointerGetDatum(receiver.fold[k].state), GR_STATS, ingest->names);

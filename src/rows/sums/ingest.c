@@ -376,9 +376,12 @@ add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 	return gr_wrapper_query(&wrapper, names);
 }
 
-/* Sets the query and its columns, or those of its frame if features are made of columns. */
+/*
+ * Sets the query and its columns, or those of its frame if features are made of columns. An offset that the formula
+ * makes becomes a role.
+ */
 static void
-find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles, GrReadCells read_cells)
+find_columns(GrIngest *ingest, GrQuery *query, GrRoles *roles, GrReadCells read_cells)
 {
 	const GrFrameCells cells = {read_cells, ingest};
 	GrFrame    *frame;
@@ -386,6 +389,9 @@ find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles, GrReadCells
 	ingest->query = query;
 	frame = gr_make_frame(query, ingest->function, roles, &cells);
 
+	if (frame != NULL && frame->offset != NULL)
+		roles->offsets = frame->offset;
+	ingest->domain = frame == NULL ? NULL : frame->domain;
 	ingest->clustered = frame == NULL ? NULL : frame->clustered;
 	ingest->keyless = frame == NULL ? NULL : frame->keyless;
 	ingest->nclusters = roles->nclusters;
@@ -789,6 +795,20 @@ gr_fold_sums(GrIngest *ingest, GrGram *gram)
 	names[nfeatures] = ingest->names[ingest->nfeatures];
 	ingest->names = names;
 	ingest->nfeatures = nfeatures;
+}
+
+void
+gr_ingest_check(const GrIngest *ingest, int64 nskipped)
+{
+	if (nskipped > 0 && ingest->domain != NULL)
+		gr_check_domain(ingest->domain);
+}
+
+void
+gr_raise_no_ingested(const GrIngest *ingest, int64 nskipped)
+{
+	gr_ingest_check(ingest, nskipped);
+	gr_raise_no_rows(nskipped);
 }
 
 void

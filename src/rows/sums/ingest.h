@@ -28,6 +28,7 @@ typedef struct GrIngest
 	bool		keyed_clusters;	/* rows have the keys of their clusters */
 	const char *design;			/* text of the design that makes the features; NULL or "": there is none */
 	const char *row_design;		/* design of the rows, see GrFrame */
+	const GrDomain *domain;		/* the formula's expressions; NULL: it has none */
 	bool		intercept;		/* roles->intercept, or the formula's */
 	int			nlow;			/* number of rests, the last features; see gr_fold_sums() */
 	GrCells    *cells;			/* the rows are summed by cell already; NULL: the rows are not read yet */
@@ -211,6 +212,15 @@ gr_ingest_moves(const GrIngest *ingest)
 {
 	return ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
 }
+
+/*
+ * Raises an ERROR if an expression of the formula is not defined for some rows, which were skipped as if they had a
+ * NULL. nskipped: number of skipped rows; 0: there is nothing to check
+ */
+extern void gr_ingest_check(const GrIngest *ingest, int64 nskipped);
+
+/* Calls gr_ingest_check(), then gr_raise_no_rows(). */
+extern void gr_raise_no_ingested(const GrIngest *ingest, int64 nskipped) __attribute__((noreturn));
 
 /* Raises the ERROR that the query had no row without a NULL. */
 extern void gr_raise_no_rows(int64 nskipped) __attribute__((noreturn));

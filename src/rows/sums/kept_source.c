@@ -507,6 +507,11 @@ find_features(Reading *r, GrIngest *ingest)
 	const GrFrameColumns columns = {find_levels, find_center, r};
 	GrFrame    *frame = gr_make_frame_of(&r->described, &columns, &r->roles);
 
+	if (frame != NULL && frame->domain != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("functions and offset() in a formula cannot be used with kept rows"),
+				 errhint("Keep the values under names of their own: compute them in the query of gpu_keep().")));
 	ingest->intercept = frame == NULL ? r->roles.intercept : frame->intercept;
 	ingest->design = frame == NULL ? NULL : frame->design;
 	ingest->row_design = frame == NULL ? NULL : frame->row_design;

@@ -238,7 +238,7 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 	ingest->nrows = state->nrows;
 	ingest->nskipped = state->nskipped;
 	if (state->nrows == 0)
-		gr_raise_no_rows(state->nskipped);
+		gr_raise_no_ingested(ingest, state->nskipped);
 	gr_name_summed(ingest, state->nfeatures);
 	state = gr_state_settled(PointerGetDatum(state), GR_STATS, ingest->names);
 	/* The typed pass does not know what weights mean. */
@@ -258,7 +258,7 @@ gr_source_sum(GrIngest *ingest, GrPlace *place)
 		return run_sums(plan, ingest);
 	read_query(ingest, &options);
 	if (ingest->nrows == 0)
-		gr_raise_no_rows(ingest->nskipped);
+		gr_raise_no_ingested(ingest, ingest->nskipped);
 	return NULL;
 }
 
@@ -441,7 +441,7 @@ static void
 check_same_rows(GrRowSource *source, int64 nrows)
 {
 	if (source->nrows < 0 && nrows == 0)
-		gr_raise_no_rows(source->nskipped);
+		gr_raise_no_ingested(source->ingest, source->nskipped);
 	if (source->nrows < 0)
 		source->nrows = nrows;
 	if (nrows != source->nrows)
@@ -506,6 +506,9 @@ sum_query(GrRowSource *source, const GrRequest *request, double *sums)
 	if (result.totals != NULL)
 		source->totals = *result.totals;
 	source->nskipped = result.counts.nskipped;
+	/* rows that an expression is not defined for are the same in each pass */
+	if (source->nrows < 0)
+		gr_ingest_check(source->ingest, source->nskipped);
 	source->nworkers = Max(source->nworkers, result.counts.nworkers);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -181,7 +181,8 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	if (roles.nabsorbed > 0)
 		return gr_absorb_glm_fit(fcinfo, "gpu_glm_fit", &rows, &roles, &options, named.quasi);
 	/* linear regression needs only one pass */
-	if (gr_is_linear(options.distribution) && roles.offsets == NULL && options.l2 == 0 &&
+	if (gr_is_linear(options.distribution) && roles.offsets == NULL && !gr_formula_may_offset(roles.formula) &&
+		options.l2 == 0 &&
 		options.vcov == GR_VCOV_IID)
 	{
 		roles.centered = roles.pairs = true;

@@ -48,7 +48,15 @@ typedef struct Inference
  * Effects
  */
 
-/* Returns a flag for each column: true if terms use it. Only these columns have effects. */
+static void
+note_columns(const GrExpression *expression, bool *used)
+{
+	for (int k = 0; k < expression->nsteps; k++)
+		if (expression->step[k].op == GR_STEP_COLUMN)
+			used[expression->step[k].column] = true;
+}
+
+/* Returns a flag for each column: true if terms or the offset use it. Only these columns have effects. */
 static bool *
 used_columns(const GrDesign *design)
 {
@@ -56,7 +64,15 @@ used_columns(const GrDesign *design)
 
 	for (int t = 0; t < design->nterms; t++)
 		for (int i = 0; i < design->terms[t].nparts; i++)
-			used[design->terms[t].part[i].column] = true;
+		{
+			const GrDesignPart *part = &design->terms[t].part[i];
+
+			if (part->expression != NULL)
+				note_columns(part->expression, used);
+			else
+				used[part->column] = true;
+		}
+	note_columns(&design->offset, used);
 	return used;
 }
 

@@ -297,6 +297,7 @@ gr_margin_rows_take(const GrMarginRows *rows, const TupleTableSlot *slot, double
 		else if (!take_array(source, value, values))
 			return false;
 	}
+	gr_check_design_values(rows->design, values);
 	memcpy(checked, values, rows->shape.nfeatures * sizeof(double));
 	return true;
 }

@@ -184,7 +184,9 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	gr_absorb_arguments(fcinfo, 9, &roles);
 	if (roles.nabsorbed > 0)
 		return gr_absorb_fit(fcinfo, "gpu_ols_fit", &rows, &roles, &options);
-	if (options.vcov != GR_VCOV_IID)
+	/* the sums of a linear fit have no offset */
+	roles.takes_offset = true;
+	if (options.vcov != GR_VCOV_IID || gr_formula_may_offset(roles.formula))
 	{
 		options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 		options.intercept = PG_GETARG_BOOL(1);

@@ -49,7 +49,8 @@ gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int off
 {
 	const char *counts = name_argument(fcinfo, frequencies);
 	GrRoles		roles = {
-		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true
+		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true,
+		.takes_offset = offsets >= 0
 	};
 
 	if (counts == NULL)
@@ -70,6 +71,12 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 {
 	roles->formula = name_argument(fcinfo, formula);
 	roles->intercept = intercept;
+}
+
+bool
+gr_formula_may_offset(const char *formula)
+{
+	return formula != NULL && strcasestr(formula, "offset") != NULL;
 }
 
 void

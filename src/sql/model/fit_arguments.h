@@ -31,6 +31,9 @@ extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequ
 /* Sets roles->formula from the argument formula, NULL if it is NULL or missing, and roles->intercept. */
 extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
 
+/* True if a formula may have offset(). False for NULL. */
+extern bool gr_formula_may_offset(const char *formula);
+
 /*
  * Reads the covariances that the argument vcov names, iid if it is NULL, and the cluster columns that the argument
  * clusters names, if there is one. Raises an ERROR if clustered covariances have no clusters, or others have some, or

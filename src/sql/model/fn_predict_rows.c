@@ -257,6 +257,9 @@ predict(const Prediction *p, const double *row)
 	features.offset = p->offset < 0 ? 0 : row[p->offset];
 	if (p->design != NULL)
 	{
+		gr_check_design_values(p->design, p->values);
+		if (p->design->offset.nsteps > 0)
+			features.offset = gr_expression_number(p->design->offset.step, p->design->offset.nsteps, p->values);
 		features.values = p->features;
 		features.low = p->features + p->design->nfeatures;
 		gr_design_expand_pairs(p->design, p->values, p->features, p->features + p->design->nfeatures);

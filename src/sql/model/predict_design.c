@@ -21,6 +21,7 @@
 #include "compute/base/dd.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/design_values.h"
+#include "rows/columns/formula_error.h"
 #include "rows/columns/levels.h"
 #include "run/args.h"
 #include "sql/model/predict_design.h"
@@ -178,6 +179,20 @@ gr_open_model_design(MemoryContext context, GrString design)
 				 errdetail("This version of gpureg cannot read its design."),
 				 errhint("Use a value that a gpureg function returned.")));
 	return opened;
+}
+
+void
+gr_check_design_values(const GrDesign *design, const double *values)
+{
+	int			step;
+	const GrExpression *expression = gr_design_fault(design, values, &step);
+	int			column;
+
+	if (likely(expression == NULL))
+		return;
+	column = gr_expression_column(expression);
+	gr_raise_domain(expression->step[step].op, column < 0 ? NULL : gr_design_column_name(design, column),
+					pnstrdup(expression->name.bytes, expression->name.nbytes), 0);
 }
 
 void
@@ -517,7 +532,11 @@ gr_design_take(FunctionCallInfo fcinfo, GrRowArguments arguments, GrDesignCall *
 		complete = take_object(fcinfo, first_argno, call);
 	else
 		complete = take_arguments(fcinfo, first_argno, call);
+	if (complete)
+		gr_check_design_values(call->design, call->values);
 	*offset = call->offset;
+	if (complete && call->design->offset.nsteps > 0)
+		*offset = gr_expression_number(call->design->offset.step, call->design->offset.nsteps, call->values);
 	return complete;
 }
 

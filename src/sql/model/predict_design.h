@@ -14,6 +14,9 @@
 #include "compute/design/design.h"
 #include "sql/model/model.h"
 
+/* Raises an ERROR if an expression of the design is not defined for a row's values. */
+extern void gr_check_design_values(const GrDesign *design, const double *values);
+
 /*
  * gr_open_model_design() parses a model's design into memory of context. gr_check_design_size() checks that it makes
  * nfeatures features. Both raise an ERROR if the model is malformed.
