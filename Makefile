@@ -176,7 +176,7 @@ src/compute/%.o: src/compute/%.c build/choice
 	$(COMPUTE_CC) $(DEPENDENCIES) -c $< -o $@
 
 # -O3 vectorises loops over double-double
-src/compute/enet/path_rows.o: COMPUTE_FLAGS += -O3
+src/compute/enet/path_rows.o src/compute/design/design_block.o: COMPUTE_FLAGS += -O3
 # a loop's place among cache lines is worth some percent of its time: it must not depend on the objects linked before
 src/compute/backend/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
 

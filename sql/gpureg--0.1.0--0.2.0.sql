@@ -47,8 +47,8 @@ WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_cata
 --
 
 -- Changed in the catalogue, too, so that views that call the functions stay: the arguments are those of other functions.
-CREATE FUNCTION gpu_ols_fit_with_absorb(query text DEFAULT NULL, intercept boolean DEFAULT true,
-                                        formula text DEFAULT NULL, weights text DEFAULT NULL,
+-- The first two of gpu_ols_fit lose names and defaults: another signature has them, with the formula as the second.
+CREATE FUNCTION gpu_ols_fit_with_absorb(text, boolean, formula text DEFAULT NULL, weights text DEFAULT NULL,
                                         frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
                                         clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL,
                                         absorb text[] DEFAULT NULL)
@@ -94,6 +94,46 @@ DROP FUNCTION gpu_ols_fit_with_absorb(text, boolean, text, text, text, text, tex
 --
 -- Formulas with functions
 --
+
+CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, formula text DEFAULT NULL, intercept boolean DEFAULT true,
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
+                            clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL,
+                            absorb text[] DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_fit_formula' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION gpu_ols_fit(text, text, boolean, text, text, text, text[], text, text, text[])
+    IS 'linear regression over a query: the model';
+CREATE FUNCTION gpu_logreg_fit(query text DEFAULT NULL, formula text DEFAULT NULL, intercept boolean DEFAULT true,
+                               l2 float8 DEFAULT 0, max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10,
+                               solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL,
+                               weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
+                               vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                               firth boolean DEFAULT false, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_fit_formula' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION gpu_logreg_fit(text, text, boolean, float8, int, float8, text, float8, text, text, text, text,
+                                   text[], boolean, text, text)
+    IS 'logistic regression over a query: the model';
+
+-- The function of 0.1.0 stays, as views may call it, but its first two arguments lose names and defaults. Another
+-- function lends the defaults of the others: an expression cannot be written into the catalogue as text.
+CREATE FUNCTION gpu_lends_defaults(text, boolean, float8 DEFAULT 0, int DEFAULT 25, float8 DEFAULT 1e-10,
+                                   text DEFAULT 'newton', float8 DEFAULT NULL, text DEFAULT NULL, text DEFAULT NULL,
+                                   text DEFAULT NULL, text DEFAULT NULL, text DEFAULT 'iid', text[] DEFAULT NULL,
+                                   boolean DEFAULT false, text DEFAULT NULL, text DEFAULT NULL)
+    RETURNS boolean LANGUAGE sql AS 'SELECT true';
+UPDATE pg_catalog.pg_proc AS fit SET pronargdefaults = lender.pronargdefaults, proargdefaults = lender.proargdefaults,
+    proargnames = '{"","",l2,max_iter,tol,solver,learning_rate,weights,frequencies,offsets,formula,vcov,clusters,firth,
+                    kept,rows}'
+FROM pg_catalog.pg_proc AS lender
+WHERE fit.oid OPERATOR(pg_catalog.=)
+        'gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text, text, text[], boolean,
+                        text, text)'::pg_catalog.regprocedure
+    AND lender.oid OPERATOR(pg_catalog.=)
+        'gpu_lends_defaults(text, boolean, float8, int, float8, text, float8, text, text, text, text, text, text[],
+                            boolean, text, text)'::pg_catalog.regprocedure;
+DROP FUNCTION gpu_lends_defaults(text, boolean, float8, int, float8, text, float8, text, text, text, text, text, text[],
+                                 boolean, text, text);
 
 CREATE FUNCTION gpu_design_number(design text, VARIADIC "any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_design_number' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;

@@ -157,7 +157,15 @@ CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) 
     AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
     SUPPORT gpu_array_support;
 
-CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, formula text DEFAULT NULL, intercept boolean DEFAULT true,
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
+                            clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL,
+                            absorb text[] DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_fit_formula' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+-- Calls with intercept as the second argument, without a name. The first two have no names and no defaults, so that no
+-- other call finds two functions.
+CREATE FUNCTION gpu_ols_fit(text, boolean, formula text DEFAULT NULL,
                             weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
                             clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL,
                             absorb text[] DEFAULT NULL)
@@ -1011,7 +1019,15 @@ CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT tr
     AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
     SUPPORT gpu_array_support;
 
-CREATE FUNCTION gpu_logreg_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, l2 float8 DEFAULT 0,
+CREATE FUNCTION gpu_logreg_fit(query text DEFAULT NULL, formula text DEFAULT NULL, intercept boolean DEFAULT true,
+                               l2 float8 DEFAULT 0, max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10,
+                               solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL,
+                               weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
+                               vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                               firth boolean DEFAULT false, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_fit_formula' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_logreg_fit(text, boolean, l2 float8 DEFAULT 0,
                                max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
                                learning_rate float8 DEFAULT NULL,
                                weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
@@ -1531,6 +1547,8 @@ COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, anyelement, text, text, t
 COMMENT ON FUNCTION gpu_array_support(internal)
     IS 'internal: the planner calls it, to make aggregates of gpu_ols and gpu_logreg over array_agg';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_ols_fit(text, text, boolean, text, text, text, text[], text, text, text[])
+    IS 'linear regression over a query: the model';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text, text[])
     IS 'linear regression over a query: the model';
 COMMENT ON FUNCTION gpu_effects(text, text, text[], text, text)
@@ -1750,6 +1768,9 @@ COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg_fit(text, text, boolean, float8, int, float8, text, float8, text, text, text, text,
+                                   text[], boolean, text, text)
+    IS 'logistic regression over a query: the model';
 COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text, text,
                                    text[], boolean, text, text)
     IS 'logistic regression over a query: the model';

@@ -2,7 +2,8 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE TABLE numbers_200 AS SELECT (1 + i * 7 % 13)::float8 AS y, 0.25 + (i * 5 % 11) / 4.0::float8 AS x1,
-    i * 3 % 7 AS x2, (i % 17) / 4.0 AS x3, chr(97 + i % 3) AS g, (1 + i % 5)::smallint AS days, 1 + i * 7 % 13 + i * 3 % 7 > 10 AS big
+    i * 3 % 7 AS x2, (i % 17) / 4.0 AS x3, chr(97 + i % 3) AS g, (1 + i % 5)::smallint AS days,
+    1 + i * 7 % 13 + i * 3 % 7 > 10 AS big
 FROM generate_series(1, 200) i;
 -- R's coefficients and standard errors (test/data/formula_fits_reference.R)
 CREATE TABLE formula_fits (family text, formula text, term text, estimate float8, std_error float8);
@@ -114,5 +115,75 @@ BEGIN
 		RAISE EXCEPTION 'other estimates: % and %', model.coef, plain.coef;
 	END IF;
 END $$;
+
+--
+-- The formula as the second argument, and what other calls mean
+--
+SELECT call, (fit).terms FROM (VALUES
+    ('query, formula', gpu_ols_fit('SELECT * FROM numbers_200', 'y ~ x1')),
+    ('query, formula, intercept', gpu_ols_fit('SELECT * FROM numbers_200', 'y ~ x1', false)),
+    ('query', gpu_ols_fit('SELECT y, x1 FROM numbers_200')),
+    ('query, intercept', gpu_ols_fit('SELECT y, x1 FROM numbers_200', false)),
+    ('query, intercept, formula', gpu_ols_fit('SELECT * FROM numbers_200', false, 'y ~ x2')),
+    ('query, intercept, named formula', gpu_ols_fit('SELECT * FROM numbers_200', true, formula => 'y ~ x2')),
+    ('query, named', gpu_ols_fit('SELECT * FROM numbers_200', intercept => false, formula => 'y ~ x2')),
+    ('all named', gpu_ols_fit(query => 'SELECT * FROM numbers_200', formula => 'y ~ x2', vcov => 'HC1')),
+    ('query, formula, named', gpu_ols_fit('SELECT * FROM numbers_200', 'y ~ x2', weights => 'days')),
+    ('query, NULL', gpu_ols_fit('SELECT y, x1 FROM numbers_200', NULL)),
+    ('logistic: query, formula', gpu_logreg_fit('SELECT * FROM numbers_200', 'big ~ x1')),
+    ('logistic: query, formula, intercept, l2', gpu_logreg_fit('SELECT * FROM numbers_200', 'big ~ x1', false, 0.5)),
+    ('logistic: query, intercept, l2', gpu_logreg_fit('SELECT big, x1 FROM numbers_200', true, 0.5)),
+    ('logistic: named', gpu_logreg_fit('SELECT * FROM numbers_200', l2 => 1, formula => 'big ~ x1')),
+    ('logistic: query', gpu_logreg_fit('SELECT big, x1 FROM numbers_200'))) v(call, fit);
+SELECT gpu_ols_fit('SELECT y, x1 FROM numbers_200', NULL::boolean) IS NULL AS no_intercept,
+    gpu_ols_fit(NULL, 'y ~ x1') IS NULL AS no_query;
+
+--
+-- Blocks of the custom scan: the bits of the functions that are called row by row. Rows with NULLs, tuples older than a
+-- column, integers, weights, filters, values outside the domain
+--
+CREATE TABLE blocks AS SELECT (1 + i * 7 % 13)::float8 AS y, nullif(0.25 + (i * 5 % 11) / 4.0, 2)::float8 AS x1,
+    (i % 17)::smallint AS x2, nullif(i % 19, 3)::bigint AS x3, (i % 23)::real AS x4, (i % 3)::float8 AS w,
+    i % 2 = 0 AS b, i
+FROM generate_series(1, 3000) i;
+ALTER TABLE blocks ADD late int DEFAULT 2;
+INSERT INTO blocks SELECT y, x1, x2, x3, x4, w, b, i, i % 5 FROM blocks;
+CREATE TABLE block_models (scan boolean, k int, m gpu_model);
+DO $$
+DECLARE
+	scans boolean;
+	call text;
+	k int;
+BEGIN
+	FOREACH scans IN ARRAY ARRAY[true, false] LOOP
+		PERFORM set_config('gpureg.enable_scan', scans::text, false);
+		FOR call, k IN SELECT * FROM unnest(ARRAY[
+			$c$gpu_ols_fit('SELECT * FROM blocks', 'log(y) ~ log(x1) + x2*x3')$c$,
+			$c$gpu_ols_fit('SELECT * FROM blocks', 'y ~ poly(x1, 3) + x2:x4')$c$,
+			$c$gpu_ols_fit('SELECT * FROM blocks', 'y ~ poly(x1, 3):x2 + x3 + b:exp(x1) - 1', weights => 'w')$c$,
+			$c$gpu_ols_fit('SELECT * FROM blocks WHERE x2 > 3', 'y ~ sqrt(x2) + log1p(x4) + late', vcov => 'HC3')$c$,
+			$c$gpu_ols_fit('SELECT * FROM blocks WHERE i % 3 <> 0', 'I(y^2) ~ abs(x1 - 2)/x4 + I(late^2)',
+				frequencies => 'x2')$c$,
+			$c$gpu_glm_fit('SELECT * FROM blocks', 'poisson',
+				formula => 'y ~ log2(1 + x4) + log10(y + 1) + offset(log(x1))')$c$,
+			$c$gpu_logreg_fit('SELECT * FROM blocks', 'b ~ expm1(-x1) + I(x2^0.5 * x1^-2 + late)')$c$,
+			$c$gpu_ols_fit('SELECT * FROM blocks', 'y ~ x1:x2 + I(x4/10)', vcov => 'CR1', clusters => '{x2}')$c$])
+			WITH ORDINALITY LOOP
+			EXECUTE format('INSERT INTO block_models SELECT %L, %s, %s', scans, k, call);
+		END LOOP;
+	END LOOP;
+	PERFORM set_config('gpureg.enable_scan', 'on', false);
+END $$;
+SELECT k, (a.m).n, (a.m).n_skipped, (a.m).terms, (a.m).coef = (b.m).coef AND (a.m).vcov = (b.m).vcov AS same
+FROM block_models a JOIN block_models b USING (k) WHERE a.scan AND NOT b.scan ORDER BY k;
+SELECT refusal($$SELECT gpu_ols_fit('SELECT * FROM blocks', 'y ~ log(x2) + x1')$$),
+    refusal($$SELECT gpu_ols_fit('SELECT * FROM blocks', 'log(x2) ~ x3')$$),
+    refusal($$SELECT gpu_ols_fit('SELECT y, 9007199254740993 + i AS x2 FROM blocks', 'y ~ I(x2/2)')$$);
+CREATE TABLE wide_ids AS SELECT i::float8 AS y, 9007199254740993 + i AS id FROM generate_series(1, 100) i;
+SELECT refusal($$SELECT gpu_ols_fit('SELECT * FROM wide_ids', 'y ~ log(id)')$$);
+-- a call by hand
+SELECT (gpu_ols_solve(gpu_ols_stats_agg(y, VARIADIC gpu_design_row('1 "" 2 n "x1" n "x4" 2 1 n 0 2 n 0 n 1', false,
+    x1, x4)))).n FROM blocks;
+DROP TABLE blocks, block_models, wide_ids;
 DROP FUNCTION refusal;
 DROP TABLE numbers_200, formula_fits, function_models;

@@ -132,7 +132,7 @@ SELECT (gpu_logreg_fit('SELECT am, wt FROM mtcars, one_of_many()')).n;
 SELECT reason ~ 'the query was run \d+ times$' AS passes FROM gpu_last_run();
 ROLLBACK;
 -- a NULL argument gives NULL, except for the learning rate
-SELECT gpu_logreg_fit(NULL) IS NULL AS query, gpu_logreg_fit('TABLE am_wt', NULL) IS NULL AS intercept,
+SELECT gpu_logreg_fit(NULL) IS NULL AS query, gpu_logreg_fit('TABLE am_wt', NULL::boolean) IS NULL AS intercept,
     gpu_logreg_fit('TABLE am_wt', l2 => NULL) IS NULL AS l2,
     gpu_logreg_fit('TABLE am_wt', max_iter => NULL) IS NULL AS max_iter,
        gpu_logreg_fit('TABLE am_wt', tol => NULL) IS NULL AS tol,

@@ -6,6 +6,8 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 #include "compute/design/design.h"
 #include "compute/design/design_text.h"
 #include "rows/columns/columns.h"
@@ -29,6 +31,10 @@ gr_design_column_name(const GrDesign *design, int k)
 }
 
 extern const char *gr_design_feature_name(const GrDesign *design, int k);
+
+/* gpu_design_row() and gpu_design_number(), which the custom scan recognises by their addresses */
+extern PGDLLEXPORT Datum gr_design_row(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum gr_design_number(PG_FUNCTION_ARGS);
 
 /* Room for the values of a design's columns, as gr_design_expand() wants them */
 #define GR_DESIGN_NVALUES(design) (2 * (design)->ncolumns)

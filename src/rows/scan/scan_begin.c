@@ -92,7 +92,7 @@ begin_transition(GrScanState *s, GrScanAggregate *a, bool explains)
 
 /* Begins an aggregate whose rows a taker takes. */
 static void
-begin_taker(GrScanState *s, GrScanAggregate *a, bool explains)
+begin_taker(GrScanState *s, GrScanAggregate *a, bool grouped, bool explains)
 {
 	PlanState  *parent = &s->child->ss.ps;
 	ListCell   *cell;
@@ -117,6 +117,8 @@ begin_taker(GrScanState *s, GrScanAggregate *a, bool explains)
 		k++;
 	}
 	find_direct(a, RelationGetDescr(s->child->ss.ss_currentRelation));
+	if (!a->direct && !grouped && !a->parts.vector)
+		a->design = gr_scan_design(a->parts.sources, RelationGetDescr(s->child->ss.ss_currentRelation));
 	k = 0;
 	foreach(cell, a->parts.sources)
 		a->sources[k++] = ExecInitExpr(lfirst(cell), parent);
@@ -128,7 +130,7 @@ begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool gro
 	a->call = call;
 	a->filter = call->aggfilter == NULL ? NULL : ExecInitQual(list_make1(call->aggfilter), &s->child->ss.ps);
 	if (gr_taker_call(call, &a->parts) && (!grouped || gr_taker_groups(&a->parts)))
-		begin_taker(s, a, explains);
+		begin_taker(s, a, grouped, explains);
 	else
 		begin_transition(s, a, explains);
 }
@@ -240,7 +242,13 @@ count_wanted(const GrScanState *s)
 	for (int k = 0; k < s->nkeys; k++)
 		n += s->keys[k].fold == NULL ? 0 : s->keys[k].fold->n;
 	for (int i = 0; i < s->naggregates; i++)
+	{
+		const AttrNumber *attributes;
+
 		n += s->aggregates[i].nsources + s->aggregates[i].nguards;
+		if (s->aggregates[i].design != NULL)
+			n += gr_scan_design_attributes(s->aggregates[i].design, &attributes);
+	}
 	return n;
 }
 
@@ -265,6 +273,14 @@ list_wanted(const GrScanState *s, AttrNumber *wanted)
 	{
 		const GrScanAggregate *a = &s->aggregates[i];
 
+		if (a->design != NULL)
+		{
+			const AttrNumber *attributes;
+			int			nattributes = gr_scan_design_attributes(a->design, &attributes);
+
+			for (int k = 0; k < nattributes; k++)
+				wanted[n++] = attributes[k];
+		}
 		for (int k = 0; a->direct && k < a->nsources; k++)
 			wanted[n++] = a->attributes[k];
 		for (int k = 0; a->direct && k < a->nguards; k++)
@@ -294,6 +310,8 @@ find_wanted(GrScanState *s)
 
 		if (a->transition != NULL && a->direct)
 			locate_arguments(s, a);
+		if (a->design != NULL)
+			gr_scan_design_locate(a->design, &s->columns);
 		for (int k = 0; a->direct && k < a->nguards; k++)
 			a->guards_wanted[k] = gr_find_wanted(&s->columns, a->guards[k]);
 	}
@@ -363,6 +381,8 @@ gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a)
 	gr_taker_start(a->taker);
 	if (a->direct)
 		order_as_row(s, a, gr_nroles(a->taker->columns));
+	if (a->design != NULL)
+		gr_scan_design_start(a->design, a->taker);
 	if (s->nkeys > 0)
 		a->states = palloc(GR_TAKER_ROWS_MAX * sizeof(struct GrState **));
 	MemoryContextSwitchTo(old);
@@ -414,7 +434,7 @@ gr_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	want_columns(s);
 	s->by_slot = s->has_more;
 	for (int i = 0; i < s->naggregates; i++)
-		s->by_slot |= !s->aggregates[i].direct || s->aggregates[i].filter != NULL;
+		s->by_slot |= (!s->aggregates[i].direct && s->aggregates[i].design == NULL) || s->aggregates[i].filter != NULL;
 	for (int k = 0; k < s->nkeys; k++)
 		s->by_slot |= !s->keys[k].direct && s->keys[k].fold == NULL;
 }

@@ -88,7 +88,7 @@ gr_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	bool		direct = false;
 
 	for (int i = 0; i < s->naggregates; i++)
-		direct |= s->aggregates[i].direct;
+		direct |= s->aggregates[i].direct || s->aggregates[i].design != NULL;
 	ExplainPropertyText("Columns", !direct ? "by expressions" : s->by_slot ? "in place and by expressions" :
 						s->columns.all_fixed ? "in place, at fixed offsets" : "in place", es);
 	if (es->analyze && s->child->ss.ps.instrument != NULL && s->css.ss.ps.instrument->nloops > 0)

@@ -135,6 +135,8 @@ emit_states(GrScanState *s)
 			continue;
 		}
 		slot->tts_isnull[i] = taker == NULL;
+		if (taker != NULL && a->design != NULL)
+			gr_scan_design_flush(a->design);
 		slot->tts_values[i] = taker == NULL ? (Datum) 0 : gr_taker_finish(taker, &slot->tts_isnull[i]);
 	}
 	ExecStoreVirtualTuple(slot);

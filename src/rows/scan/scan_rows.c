@@ -159,8 +159,15 @@ take_of_aggregate(GrScanState *s, GrScanAggregate *a, GrTransitionValue *value, 
 		gr_scan_start_aggregate(s, a);
 	if (a->direct && data != NULL)
 		take_direct(s, a, data, at);
+	else if (a->design != NULL && data != NULL)
+		gr_scan_design_take(a->design, data, at);
 	else
+	{
+		/* rows keep their order */
+		if (a->design != NULL)
+			gr_scan_design_flush(a->design);
 		take_values(s, a);
+	}
 	return true;
 }
 
@@ -420,7 +427,7 @@ copy_rows(GrScanAggregate *a, const char *const *rows, int n)
 	a->taker->nrows += n;
 }
 
-/* Appends n rows, whose data is at rows[], to the taker of a direct aggregate. */
+/* Appends n rows, whose data is at rows[], to the taker of an aggregate that is direct or has a design. */
 static void
 take_rows(GrScanState *s, GrScanAggregate *a, const char *const *rows, int n)
 {
@@ -429,7 +436,9 @@ take_rows(GrScanState *s, GrScanAggregate *a, const char *const *rows, int n)
 	if (n > 0 && unlikely(a->taker == NULL))
 		gr_scan_start_aggregate(s, a);
 	taker = a->taker;
-	while (n > 0)
+	for (int k = 0; a->design != NULL && k < n; k++)
+		gr_scan_design_take(a->design, rows[k], NULL);
+	while (a->design == NULL && n > 0)
 	{
 		int			now;
 

@@ -11,6 +11,7 @@
 #include "nodes/extensible.h"
 
 #include "rows/scan/heap_rows.h"
+#include "rows/scan/scan_design.h"
 #include "rows/scan/scan_folds.h"
 #include "rows/scan/scan_groups.h"
 #include "rows/scan/scan_transitions.h"
@@ -60,6 +61,7 @@ typedef struct GrScanAggregate
 	int			nspans;			/* used if all_float8 is true and no element of fixed is -1 */
 	GrScanSpan *spans;
 
+	GrScanDesign *design;		/* features that a formula makes of columns; NULL: other sources */
 	GrTaker    *taker;			/* taker of the running scan; NULL before the first row, or with a transition */
 	int64		nwith_states;	/* with groups: groups in memory when the taker's rows were last moved into states */
 	struct GrState ***states;	/* with groups: [GR_TAKER_ROWS_MAX] for each row of taker, the group's state pointer */

@@ -444,6 +444,12 @@ make_room(GrTaker *taker, GrValues values)
 }
 
 bool
+gr_taker_make_room_like(GrTaker *taker, const Datum *values)
+{
+	return gr_taker_has_room(taker) || make_room(taker, (GrValues) {(const char *) values, sizeof(Datum)});
+}
+
+bool
 gr_taker_make_room(GrTaker *taker)
 {
 	return gr_taker_has_room(taker) || make_room(taker, (GrValues) {0});

@@ -86,6 +86,9 @@ extern void gr_taker_start(GrTaker *taker);
  */
 extern bool gr_taker_make_room(GrTaker *taker);
 
+/* Likewise, for rows whose arrays have the widths of those in values[nsources]. */
+extern bool gr_taker_make_room_like(GrTaker *taker, const Datum *values);
+
 static inline bool
 gr_taker_has_room(const GrTaker *taker)
 {

@@ -26,6 +26,7 @@
 #include "sql/model/model.h"
 
 PG_FUNCTION_INFO_V1(gr_logreg_fit);
+PG_FUNCTION_INFO_V1(gr_logreg_fit_formula);
 PG_FUNCTION_INFO_V1(gr_glm_fit);
 
 static GrGlmSolver
@@ -104,6 +105,20 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	gr_vcov_arguments(fcinfo, 11, 12, &options, &roles);
 	gr_firth_argument(fcinfo, 13, &options, false);
 	return gr_glm_fit_rows(fcinfo, "gpu_logreg_fit", &rows, &roles, &options, false);
+}
+
+/* gpu_logreg_fit(query text, formula text, intercept boolean, ...): the other arguments are those of gr_logreg_fit() */
+Datum
+gr_logreg_fit_formula(PG_FUNCTION_ARGS)
+{
+	static const int order[] = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 11, 12, 13, 14, 15};
+	LOCAL_FCINFO(ordered, lengthof(order));
+	Datum		model;
+
+	gr_order_arguments(fcinfo, order, lengthof(order), ordered);
+	model = gr_logreg_fit(ordered);
+	fcinfo->isnull = ordered->isnull;
+	return model;
 }
 
 /*

@@ -38,6 +38,7 @@ PG_FUNCTION_INFO_V1(gr_ols_arrays);
 PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_coef);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
+PG_FUNCTION_INFO_V1(gr_ols_fit_formula);
 
 /* gpu_ols(x float8[], y float8[], intercept boolean): the coefficients; NULL if there is no complete row */
 Datum
@@ -166,7 +167,7 @@ gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 }
 
 /*
- * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[],
+ * gpu_ols_fit(text, boolean, formula text, weights text, frequencies text, vcov text, clusters text[],
  * kept text, rows text, absorb text[]): NULL if intercept is NULL, or both query and kept are
  */
 Datum
@@ -194,4 +195,18 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	}
 	roles.centered = roles.pairs = true;
 	return gr_ols_fit_rows(fcinfo, "gpu_ols_fit", &rows, &roles);
+}
+
+/* gpu_ols_fit(query text, formula text, intercept boolean, ...): the other arguments are those of gr_ols_fit() */
+Datum
+gr_ols_fit_formula(PG_FUNCTION_ARGS)
+{
+	static const int order[] = {0, 2, 1, 3, 4, 5, 6, 7, 8, 9};
+	LOCAL_FCINFO(ordered, lengthof(order));
+	Datum		model;
+
+	gr_order_arguments(fcinfo, order, lengthof(order), ordered);
+	model = gr_ols_fit(ordered);
+	fcinfo->isnull = ordered->isnull;
+	return model;
 }

@@ -13,6 +13,14 @@
 #include "run/progress.h"
 #include "sql/model/fit_arguments.h"
 
+void
+gr_order_arguments(FunctionCallInfo fcinfo, const int *order, int n, FunctionCallInfo to)
+{
+	InitFunctionCallInfoData(*to, fcinfo->flinfo, n, fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
+	for (int k = 0; k < n; k++)
+		to->args[k] = fcinfo->args[order[k]];
+}
+
 bool
 gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
 {

@@ -16,6 +16,9 @@
 #include "rows/columns/columns.h"
 #include "rows/sums/kept_source.h"
 
+/* Copies n arguments of a call into `to`: argument order[k] becomes argument k. to: has room for n arguments */
+extern void gr_order_arguments(FunctionCallInfo fcinfo, const int *order, int n, FunctionCallInfo to);
+
 /*
  * Reads which rows to fit: the arguments query, kept and rows (the filter of kept rows). Returns false if neither a
  * query nor kept rows are named. Raises an ERROR if both are, or if rows is given with a query.
