@@ -45,6 +45,24 @@ SELECT term, count(*),
     ([0-9.e-]+)'))[1]::numeric / estimate - 1) < 1e-3 END) AS agree
 FROM absorb_fits JOIN printed USING (dataset, absorb, vcov, clusters, weighting)
 WHERE term IN ('effects_df', 'singletons', 'within_r_squared') GROUP BY term ORDER BY term;
+-- 100,000 rows of fixest's "difficult" design, and group means that are 1e6 apart (absorb_large_reference.py)
+CREATE TABLE absorb_large AS
+SELECT person, year, firm, x1, u + person % 7 * 1e6 AS x2,
+       x1 - 2 * u + person % 13 + firm % 11 + (i * 15485863 % 100003) / 100003.0::float8 AS y
+FROM (SELECT i, i / 10 AS person, i % 10 AS year, i % 434 AS firm, (i * 7919 % 10007) / 10007.0::float8 AS x1,
+             (i * 104729 % 9973) / 9973.0::float8 AS u FROM generate_series(0, 99999::bigint) i) r;
+CREATE TABLE absorb_large_fits (vcov text, term text, estimate numeric, std_error numeric);
+\copy absorb_large_fits FROM 'test/data/absorb_large.csv' WITH (FORMAT csv, HEADER)
+SELECT f.vcov, bool_and(abs(t.estimate::numeric / f.estimate - 1) < 1e-13) AS estimates_agree,
+       bool_and(abs(t.std_error::numeric / f.std_error - 1) < 1e-13) AS errors_agree
+FROM (VALUES ('iid', NULL), ('HC1', NULL), ('CR1', '{person}'::text[])) v (vcov, clusters),
+     gpu_tidy(gpu_ols_fit('SELECT * FROM absorb_large', formula => 'y ~ x1 + x2 | person + year + firm',
+                          vcov => v.vcov, clusters => v.clusters)) t
+JOIN absorb_large_fits f USING (term) WHERE f.vcov = v.vcov GROUP BY f.vcov ORDER BY f.vcov;
+SELECT (gpu_ols_fit('SELECT * FROM absorb_large', formula => 'y ~ x1 + x2 | person + year + firm')).df_residual
+       = (SELECT estimate FROM absorb_large_fits WHERE term = 'df_residual') AS same_df;
+SELECT reason FROM gpu_last_run();
+DROP TABLE absorb_large, absorb_large_fits;
 -- the formula's part from | on is the argument absorb; columns may be of any type that has levels
 CREATE TYPE absorb_enum AS ENUM ('z', 'y', 'x', 'w', 'v', 'u', 't', 's', 'r');
 CREATE VIEW absorb_typed AS
