@@ -47,6 +47,9 @@ FROM gpu_glm_fit('SELECT CASE f WHEN 3 THEN true WHEN 4 THEN false ELSE b END AS
      gpu_glm_fit('SELECT b, x, f FROM absorb_glm WHERE f NOT IN (3, 4)', 'binomial', formula => 'b ~ x | f') b;
 SELECT * FROM gpu_summary(gpu_glm_fit('SELECT CASE WHEN f = 3 THEN 0 ELSE y END AS y, x, z, f, t FROM absorb_glm',
     'poisson', formula => 'y ~ x + z | f + t', vcov => 'CR1', clusters => '{f}'));
+-- the formula of gpu_logreg_fit may absorb effects, too
+SELECT (gpu_logreg_fit('SELECT * FROM absorb_glm', formula => 'b ~ x + z | f')).coef
+       = (gpu_glm_fit('SELECT * FROM absorb_glm', 'binomial', formula => 'b ~ x + z | f')).coef AS same;
 -- a feature that the effects span
 SELECT (gpu_glm_fit('SELECT * FROM absorb_glm', 'poisson', formula => 'y ~ x + w + z | f')).coef[2] IS NULL AS spanned;
 -- errors
@@ -68,6 +71,14 @@ SELECT gpu_glm_fit('SELECT y, x, f FROM absorb_glm', 'poisson', formula => 'y ~ 
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT -1 AS y, x, f FROM absorb_glm', 'poisson', formula => 'y ~ x | f');
 \echo :LAST_ERROR_SQLSTATE
+SELECT gpu_logreg_fit('SELECT * FROM absorb_glm', formula => 'b ~ x + z | f', solver => 'gd');
+\echo :LAST_ERROR_SQLSTATE
+SELECT * FROM gpu_anova(gpu_glm_fit('SELECT * FROM absorb_glm', 'poisson', formula => 'y ~ x | f'),
+                        gpu_glm_fit('SELECT * FROM absorb_glm', 'poisson', formula => 'y ~ x + z | t'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT df, statistic > 0 AS positive FROM gpu_anova(
+    gpu_glm_fit('SELECT * FROM absorb_glm', 'poisson', formula => 'y ~ x | f'),
+    gpu_glm_fit('SELECT * FROM absorb_glm', 'poisson', formula => 'y ~ x + z | f'));
 -- a feature that determines the response: no convergence
 SELECT (gpu_glm_fit('SELECT x > 0 AS b, x, f FROM absorb_glm', 'binomial', formula => 'b ~ x | f')).converged;
 \unset SHOW_CONTEXT

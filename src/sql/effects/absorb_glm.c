@@ -57,7 +57,7 @@ static void
 check_options(const GrGlmOptions *options, const GrRoles *roles)
 {
 	const char *what = options->l2 > 0 ? "l2" : options->firth ? "firth" :
-		options->estimate_theta ? "an estimated theta" : NULL;
+		options->estimate_theta ? "an estimated theta" : options->solver != GR_SOLVER_NEWTON ? "this solver" : NULL;
 
 	if (what != NULL)
 		ereport(ERROR,

@@ -104,6 +104,10 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
 	gr_vcov_arguments(fcinfo, 11, 12, &options, &roles);
 	gr_firth_argument(fcinfo, 13, &options, false);
+	/* the formula may name effects to absorb */
+	gr_absorb_arguments(fcinfo, PG_NARGS(), &roles);
+	if (roles.nabsorbed > 0)
+		return gr_absorb_glm_fit(fcinfo, "gpu_logreg_fit", &rows, &roles, &options, false);
 	return gr_glm_fit_rows(fcinfo, "gpu_logreg_fit", &rows, &roles, &options, false);
 }
 

@@ -64,6 +64,12 @@ bad_comparison(const char *detail, const char *hint)
 
 #define NESTED_HINT "Pass two models of the same rows, one of which has only some of the terms of the other."
 
+static const char *
+absorbed_names(const GrModel *model)
+{
+	return model->extras.absorbed == NULL ? "" : model->extras.absorbed->names;
+}
+
 /* Raises an ERROR unless small may be nested in large. */
 static void
 check_nested(const GrModel *small, const GrModel *large)
@@ -80,6 +86,8 @@ check_nested(const GrModel *small, const GrModel *large)
 								large->nrows),
 					   "Fit both to the rows in which no column of either model is NULL: rows with a NULL are "
 					   "skipped.");
+	if (strcmp(absorbed_names(small), absorbed_names(large)) != 0)
+		bad_comparison("The models absorb different effects.", "Absorb the same columns in both fits.");
 	if (small->l2 > 0 || large->l2 > 0)
 		bad_comparison("A penalised fit is not at the maximum of the likelihood.", "Fit both with l2 => 0.");
 	if (small->net || large->net)
