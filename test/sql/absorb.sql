@@ -144,8 +144,6 @@ SELECT gpu_ols_fit('SELECT y, x1, f1, 1 AS c FROM absorb_rows', absorb => '{f1}'
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x1, f1 FROM absorb_rows', absorb => '{f1}', vcov => 'HC3');
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_ols_fit(kept => 'any', absorb => '{f1}');
-\echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, 1e200 * x1 AS x1, f1 FROM absorb_rows', absorb => '{f1}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, CASE WHEN f1 = 1 THEN ''Infinity'' ELSE x1 END AS x1, f1 FROM absorb_rows', absorb

@@ -203,7 +203,13 @@ my @cases = (
 	[ 'gpu_glm_fit', 'count ~ x1 + x3', undef,
 		q{family => 'poisson', offsets => 'x3', vcov => 'CR0', clusters => '{g}'}, 1e-11 ],
 	[ 'gpu_glm_fit', 'count ~ x1 + s', 'y > 0',
-		q{family => 'poisson', weights => 'w', vcov => 'CR2', clusters => '{x2}'}, 1e-11 ]);
+		q{family => 'poisson', weights => 'w', vcov => 'CR2', clusters => '{x2}'}, 1e-11 ],
+	# absorbed effects
+	[ 'gpu_ols_fit', 'y ~ x1 + x3 | g + x2', undef, undef, 1e-12 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + s | g + b', 'x2 < 6', q{vcov => 'HC1', weights => 'w'}, 1e-12 ],
+	[ 'gpu_ols_fit', 'y ~ .', 'x1 < 0.7', q{absorb => '{g,big}', vcov => 'CR1', clusters => '{g,x2}'}, 1e-11 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + x3 | count + s', undef, q{frequencies => 'count'}, 1e-12 ],
+	[ 'gpu_glm_fit', 'count ~ x1 + x3 | x2 + g', 'y > 0', q{family => 'poisson', offsets => 'x3'}, 1e-11 ]);
 
 # Compares fits to the kept rows and to the query on that device; messages without warnings.
 sub compared

@@ -10,10 +10,14 @@
 #include "utils/memutils.h"
 
 #include "compute/base/compute.h"
+#include "compute/design/derive_row.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/dictionary.h"
+#include "rows/kept/kept_set.h"
 #include "rows/query/query.h"
 #include "rows/sums/effect_rows.h"
+#include "rows/sums/kept_clusters.h"
+#include "rows/sums/kept_source.h"
 #include "run/args.h"
 #include "run/raise.h"
 
@@ -97,23 +101,33 @@ set_room(CodeReceiver *receiver, int64 room)
 	check_memory(receiver, room);
 }
 
+/* Begins rows of this shape. */
+static void
+begin_rows(CodeReceiver *receiver, GrRowShape shape)
+{
+	GrCodedRows *coded = receiver->coded;
+
+	coded->shape = shape;
+	coded->rows.ncols = shape.nfeatures + 1;
+	coded->rows.stride = gr_effect_stride(coded->rows.ncols);
+	coded->rows.counts = receiver->ingest->rules.weighting == GR_FREQUENCIES;
+	receiver->block = MemoryContextAllocExtended(receiver->context,
+												 (Size) BLOCK * gr_row_ncols(shape) * sizeof(double),
+												 MCXT_ALLOC_HUGE);
+	set_room(receiver, FIRST_ROOM);
+}
+
 /* Begins at the first complete row, which tells the lengths of arrays. */
 static void
 begin(CodeReceiver *receiver, TupleTableSlot *slot)
 {
 	GrIngest   *ingest = receiver->ingest;
-	GrCodedRows *coded = receiver->coded;
 	MemoryContext old = MemoryContextSwitchTo(receiver->context);
 
 	gr_measure_row(ingest->columns, GR_SLOT_VALUES(slot));
 	gr_name_ingested(ingest);
-	coded->shape = gr_columns_shape(ingest->columns);
-	coded->rows.ncols = coded->shape.nfeatures + 1;
-	coded->rows.stride = gr_effect_stride(coded->rows.ncols);
-	coded->rows.counts = ingest->rules.weighting == GR_FREQUENCIES;
-	receiver->block = palloc_extended((Size) BLOCK * gr_row_ncols(coded->shape) * sizeof(double), MCXT_ALLOC_HUGE);
 	MemoryContextSwitchTo(old);
-	set_room(receiver, FIRST_ROOM);
+	begin_rows(receiver, gr_columns_shape(ingest->columns));
 }
 
 /* Checks the rows of the block, and stores them. */
@@ -142,6 +156,16 @@ finish_block(CodeReceiver *receiver)
 	receiver->nblock = 0;
 }
 
+/* Counts the row at the end of the block, which has been filled, and whose codes are set. */
+static void
+count_row(CodeReceiver *receiver)
+{
+	if (++receiver->nblock < BLOCK)
+		return;
+	finish_block(receiver);
+	check_memory(receiver, receiver->room);
+}
+
 static void
 take_row(CodeReceiver *receiver, TupleTableSlot *slot)
 {
@@ -168,11 +192,22 @@ take_row(CodeReceiver *receiver, TupleTableSlot *slot)
 	}
 	for (int k = 0; k < receiver->nsides; k++)
 		(*codes_of(coded, k))[at] = gr_dictionary_code(dictionary_of(coded, k), slot->tts_values[first + k]);
-	if (++receiver->nblock == BLOCK)
-	{
-		finish_block(receiver);
-		check_memory(receiver, receiver->room);
-	}
+	count_row(receiver);
+}
+
+/* Ends the reading of rows. ERROR if there are none. */
+static void
+finish_rows(CodeReceiver *receiver)
+{
+	GrCodedRows *coded = receiver->coded;
+
+	finish_block(receiver);
+	if (coded->rows.nrows == 0)
+		gr_raise_no_rows(coded->nskipped);
+	for (int k = 0; k < coded->rows.nfactors; k++)
+		coded->rows.nlevels[k] = coded->absorbed[k].n;
+	for (int k = 0; k < coded->rows.nclusters; k++)
+		coded->rows.cluster_nlevels[k] = coded->clusters[k].n;
 }
 
 static bool
@@ -235,12 +270,76 @@ gr_read_coded_rows(GrIngest *ingest, const GrRoles *roles, GrCodedRows *coded)
 	begin_dictionaries(&receiver, roles);
 	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
 	gr_run_plan(gr_plan_query(ingest->clustered, 0), NULL, &receiver.base, 0);
-	finish_block(&receiver);
-	if (coded->rows.nrows == 0)
-		gr_raise_no_rows(coded->nskipped);
-	for (int k = 0; k < coded->rows.nfactors; k++)
-		coded->rows.nlevels[k] = coded->absorbed[k].n;
-	for (int k = 0; k < coded->rows.nclusters; k++)
-		coded->rows.cluster_nlevels[k] = coded->clusters[k].n;
+	finish_rows(&receiver);
 	MemoryContextDelete(receiver.row_context);
+}
+
+/*
+ * Kept rows
+ */
+
+static void
+end_deriving(void *arg)
+{
+	gr_deriving_end(*(GrDeriving **) arg);
+}
+
+/* Takes a kept row, unless the derivation leaves it out. */
+static void
+take_kept(CodeReceiver *receiver, GrDeriving *deriving, const GrKeptClusters *clusters, const double *kept)
+{
+	GrCodedRows *coded = receiver->coded;
+	GrDeriveCounts counts = {0};
+	int64		at = coded->rows.nrows + receiver->nblock;
+
+	if (at == receiver->room)
+		set_room(receiver, receiver->room + receiver->room / 2);
+	if (gr_derive_rows(deriving, kept, 1, receiver->block + (Size) receiver->nblock * gr_row_ncols(coded->shape),
+					   &counts) == 0)
+		return;
+	for (int k = 0; k < receiver->nsides; k++)
+	{
+		int			column = k < clusters->nabsorbed ? clusters->absorbed[k] : clusters->columns[k - clusters->nabsorbed];
+
+		/* 0 and -0 are the same level */
+		(*codes_of(coded, k))[at] = gr_dictionary_code(dictionary_of(coded, k),
+													   Float8GetDatum(kept[column] + 0.0));
+	}
+	count_row(receiver);
+}
+
+void
+gr_read_coded_kept(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest, GrCodedRows *coded)
+{
+	CodeReceiver receiver = {
+		.ingest = ingest,.coded = coded,.nsides = roles->nabsorbed + roles->nclusters,.context = CurrentMemoryContext
+	};
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	GrDeriving **deriving = palloc0(sizeof(GrDeriving *));
+	const double *kept;
+	GrKeptReader *reader;
+	GrRowSource source;
+	GrError		err = {0};
+
+	gr_kept_read(rows, rules, roles, ingest, &source);
+	gr_job_release(source.job);
+	memset(coded, 0, sizeof(*coded));
+	coded->rows.nfactors = roles->nabsorbed;
+	coded->rows.nclusters = roles->nclusters;
+	coded->nskipped = ingest->nskipped;
+	for (int k = 0; k < receiver.nsides; k++)
+		gr_dictionary_begin(dictionary_of(coded, k), INT8OID);
+	begin_rows(&receiver, gr_derived_shape(source.kept_clusters->derivation));
+	*callback = (MemoryContextCallback) {.func = end_deriving,.arg = deriving};
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	*deriving = gr_deriving_begin(source.kept_clusters->derivation, &err);
+	if (*deriving == NULL)
+		gr_raise(&err);
+	reader = gr_kept_reader_of(rows->kept, &source.kept_clusters->set, source.kept_clusters->client);
+	for (int64 n = 0; (kept = gr_kept_next(reader)) != NULL; n++)
+	{
+		gr_poll_loop(n);
+		take_kept(&receiver, *deriving, source.kept_clusters, kept);
+	}
+	finish_rows(&receiver);
 }

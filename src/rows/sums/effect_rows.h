@@ -10,6 +10,7 @@
 #include "compute/effects/effects.h"
 #include "rows/columns/dictionary.h"
 #include "rows/sums/ingest.h"
+#include "rows/sums/kept_source.h"
 
 extern int	gr_absorb_memory;	/* kB; the setting gpureg.absorb_memory */
 
@@ -29,5 +30,12 @@ typedef struct GrCodedRows
  * ERROR if no row is complete, if a column's type has no levels, or if the rows exceed gpureg.absorb_memory.
  */
 extern void gr_read_coded_rows(GrIngest *ingest, const GrRoles *roles, GrCodedRows *coded);
+
+/*
+ * Reads kept rows back into the session, in the same way. Sets ingest as gr_kept_read() does. The codes are of the
+ * kept numbers, so that the dictionaries do not tell levels.
+ */
+extern void gr_read_coded_kept(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
+							   GrCodedRows *coded);
 
 #endif							/* GPUREG_EFFECT_ROWS_H */

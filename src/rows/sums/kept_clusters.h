@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "compute/design/derive.h"
+#include "compute/effects/effects.h"
 #include "compute/glm/glm_fit.h"
 #include "compute/glm/scores.h"
 #include "compute/linalg/basis.h"
@@ -30,6 +31,8 @@ typedef struct GrKeptClusters
 	const GrDerivation *derivation; /* derivation of the fit; leaves out rows in no cluster */
 	int			n;				/* number of columns */
 	int			columns[GR_CLUSTERS_MAX];	/* kept columns */
+	int			nabsorbed;		/* columns whose effects are absorbed; the derivation leaves out rows with a NULL */
+	int			absorbed[GR_EFFECTS_MAX];	/* kept columns */
 } GrKeptClusters;
 
 /* Callback for each cluster, which has at least one row. cluster is valid during the call. */

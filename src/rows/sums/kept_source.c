@@ -35,7 +35,9 @@ typedef struct Reading
 	int			key;			/* kept column of the key; -1: none */
 	int			fold;			/* kept column whose values are the folds; -1: none */
 	int			nclusters;		/* number of cluster columns */
-	int			clusters[GR_CLUSTERS_MAX];	/* kept columns of a fit's clusters, or of a bootstrap's key */
+	int			nsides;			/* number of absorbed columns and cluster columns */
+	int			sides[GR_SIDES_MAX];	/* kept columns that are absorbed, then those of clusters */
+	int		   *clusters;		/* kept columns of a fit's clusters, or of a bootstrap's key: the last of sides */
 	int			ncluster_steps; /* number of last steps, which leave out rows in no cluster */
 	GrFilterStep *steps;		/* the filter's steps; see read_filter() */
 	int			nsteps;
@@ -118,7 +120,10 @@ add_key(Reading *r)
 	r->roles.nclusters = 1;
 	r->roles.clusters[0] = r->roles.key;
 	if (strcmp(r->roles.key_role, "clusters") == 0)
-		r->clusters[r->nclusters++] = r->key;
+	{
+		r->sides[r->nsides++] = r->key;
+		r->nclusters++;
+	}
 }
 
 static void
@@ -160,21 +165,25 @@ add_step(Reading *r, GrFilterStep step, const char *beside)
 		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
 }
 
-/* Finds the cluster columns of a fit. Rows in no cluster are left out, as by wrap_rows() in frame.c. */
+/*
+ * Finds the absorbed and the cluster columns of a fit. Rows with a NULL there are left out, as by wrap_rows() in
+ * frame.c.
+ */
 static void
 find_clusters(Reading *r)
 {
 	int			nsteps = r->nsteps;
 
-	if (r->key >= 0 || r->roles.nclusters == 0)
+	if (r->key >= 0)
 		return;
 	r->nclusters = r->roles.nclusters;
-	gr_find_clusters(r->set.ncolumns, r->set.names, &r->roles, r->clusters);
-	for (int k = 0; k < r->nclusters; k++)
+	r->nsides = gr_find_sides(r->set.ncolumns, r->set.names, &r->roles, r->sides);
+	r->clusters = r->sides + r->roles.nabsorbed;
+	for (int k = 0; k < r->nsides; k++)
 	{
-		check_key(&r->set.columns[r->clusters[k]]);
-		if (r->set.columns[r->clusters[k]].nulls)
-			add_step(r, (GrFilterStep) {GR_FILTER_IS_NOT_NULL, r->clusters[k], 0}, "clusters");
+		check_key(&r->set.columns[r->sides[k]]);
+		if (r->set.columns[r->sides[k]].nulls)
+			add_step(r, (GrFilterStep) {GR_FILTER_IS_NOT_NULL, r->sides[k], 0}, "clusters");
 	}
 	r->ncluster_steps = r->nsteps - nsteps;
 }
@@ -459,10 +468,10 @@ derive_design(const Reading *r, GrIngest *ingest)
 }
 
 static bool
-is_cluster(const Reading *r, int k)
+is_side(const Reading *r, int k)
 {
-	for (int i = 0; i < r->nclusters; i++)
-		if (r->clusters[i] == k)
+	for (int i = 0; i < r->nsides; i++)
+		if (r->sides[i] == k)
 			return true;
 	return false;
 }
@@ -476,7 +485,7 @@ derive_columns(const Reading *r, GrIngest *ingest)
 
 	for (int k = 0; k < r->set.ncolumns; k++)
 		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key && k != r->fold &&
-			!is_cluster(r, k))
+			!is_side(r, k))
 			columns[options.nfeatures++] = k;
 	options.columns = columns;
 	ingest->nfeatures = options.nfeatures;
@@ -580,6 +589,7 @@ open_reading(Reading *r, GrIngest *ingest)
 {
 	memset(ingest, 0, sizeof(*ingest));
 	check_request(r);
+	r->clusters = r->sides;
 	r->client = gr_kept_open(r->rows->kept, &r->set);
 	add_key(r);
 	describe_as_query(r);
@@ -612,10 +622,10 @@ static void
 count_clusterless(const Reading *r, GrDeriveCounts *counts)
 {
 	Reading		all = *r;
-	int			feature = r->clusters[0] == 0 ? 1 : 0;
-	const char *names[] = {r->set.names[feature], r->set.names[r->clusters[0]]};
+	int			feature = r->sides[0] == 0 ? 1 : 0;
+	const char *names[] = {r->set.names[feature], r->set.names[r->sides[0]]};
 	GrDeriveOptions options = {
-		.ncolumns = r->set.ncolumns,.response = r->clusters[0],.weight = -1,.offset = -1,.key = -1,
+		.ncolumns = r->set.ncolumns,.response = r->sides[0],.weight = -1,.offset = -1,.key = -1,
 		.columns = &feature,.nfeatures = 1,.steps = r->steps,.nsteps = r->nsteps - r->ncluster_steps
 	};
 	int64		nclusterless;
@@ -634,13 +644,15 @@ describe_clusters(const Reading *r, const GrDerivation *d)
 {
 	GrKeptClusters *clusters;
 
-	if (r->nclusters == 0)
+	if (r->nsides == 0)
 		return NULL;
 	clusters = palloc0(sizeof(GrKeptClusters));
 	*clusters = (GrKeptClusters) {
-		.kept = r->rows->kept,.set = r->set,.client = r->client,.derivation = d,.n = r->nclusters
+		.kept = r->rows->kept,.set = r->set,.client = r->client,.derivation = d,.n = r->nclusters,
+		.nabsorbed = r->roles.nabsorbed
 	};
-	memcpy(clusters->columns, r->clusters, sizeof(clusters->columns));
+	memcpy(clusters->columns, r->clusters, r->nclusters * sizeof(int));
+	memcpy(clusters->absorbed, r->sides, clusters->nabsorbed * sizeof(int));
 	return clusters;
 }
 

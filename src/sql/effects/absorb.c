@@ -354,13 +354,8 @@ gr_absorb_record(const GrAbsorbFit *fit, const char *name)
 }
 
 void
-gr_absorb_check(const GrFitRows *rows, const GrGlmOptions *options)
+gr_absorb_check(const GrGlmOptions *options)
 {
-	if (rows->kept != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("kept rows cannot be used with absorbed effects"),
-				 errhint("Pass the query whose rows are kept.")));
 	if (options->vcov == GR_VCOV_HC2 || options->vcov == GR_VCOV_HC3 || options->vcov == GR_VCOV_CR2)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -374,7 +369,7 @@ gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOp
 {
 	GrAbsorbFit *fit = palloc0(sizeof(GrAbsorbFit));
 
-	gr_absorb_check(rows, options->fit);
+	gr_absorb_check(options->fit);
 	fit->started = gr_now();
 	fit->roles = options->roles;
 	fit->roles.cluster_keys = false;
@@ -382,9 +377,15 @@ gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOp
 	fit->callback.func = close_fit;
 	fit->callback.arg = fit;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &fit->callback);
-	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, options->fit->distribution.family, &fit->roles, false,
-					  &fit->ingest);
-	gr_read_coded_rows(&fit->ingest, &fit->roles, &fit->coded);
+	if (rows->kept != NULL)
+		gr_read_coded_kept(rows, (GrRowRules) {options->fit->distribution.family, fit->roles.weighting, 0}, &fit->roles,
+						   &fit->ingest, &fit->coded);
+	else
+	{
+		gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, options->fit->distribution.family, &fit->roles, false,
+						  &fit->ingest);
+		gr_read_coded_rows(&fit->ingest, &fit->roles, &fit->coded);
+	}
 	check_features(fit);
 	if (options->effects)
 		sort_levels(fit);

@@ -56,7 +56,7 @@ extern void gr_absorb_arguments(FunctionCallInfo fcinfo, int absorb, GrRoles *ro
 /* Steps of a fit; the current memory context owns what they make */
 
 /* Raises an ERROR unless the options can be combined with absorbed effects. */
-extern void gr_absorb_check(const GrFitRows *rows, const GrGlmOptions *options);
+extern void gr_absorb_check(const GrGlmOptions *options);
 
 /* Reads the rows. */
 extern GrAbsorbFit *gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOptions *options);
@@ -98,9 +98,5 @@ extern GrAbsorbFit *gr_absorb_run(FunctionCallInfo fcinfo, const char *name, con
 /* Fits a linear regression with roles->nabsorbed > 0 and returns the model. name: the SQL function's */
 extern Datum gr_absorb_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
 						   const GrGlmOptions *options);
-
-/* Fits another generalised linear model. quasi: its dispersion is estimated */
-extern Datum gr_absorb_glm_fit(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
-							   const GrGlmOptions *options, bool quasi);
 
 #endif							/* GPUREG_ABSORB_H */

@@ -1,5 +1,5 @@
 /*
- * absorb_glm.c: fits generalised linear models with absorbed effects; see absorb.h.
+ * absorb_glm.c: fits generalised linear models with absorbed effects; see absorb_glm.h.
  *
  * Each iteration of Fisher's scoring is a weighted linear fit of the working response, whose effects are absorbed by the
  * working weights (Correia, Guimaraes and Zylkin 2020; Berge 2018). Features stay projected: projecting them again by
@@ -18,6 +18,7 @@
 #include "rows/query/query.h"
 #include "run/raise.h"
 #include "sql/effects/absorb.h"
+#include "sql/effects/absorb_glm.h"
 
 /*
  * Squared change of the linear predictors, as a share of their size, at which a fit has converged. With the canonical

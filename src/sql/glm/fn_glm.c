@@ -20,6 +20,7 @@
 #include "run/raise.h"
 #include "run/report.h"
 #include "sql/effects/absorb.h"
+#include "sql/effects/absorb_glm.h"
 #include "sql/glm/glm_fit.h"
 #include "sql/linear/ols_fit.h"
 #include "sql/model/fit_arguments.h"
