@@ -51,7 +51,10 @@ INSERT INTO dot_fits VALUES
     'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, fold => ''k''), unnest(terms, coef) u (t, b)'),
 (27, 'won', '{id,w}',
     'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, folds => 4, key => ''id'', weights => ''w''),
-        unnest(terms, coef) u (t, b)');
+        unnest(terms, coef) u (t, b)'),
+(28, 'y', '{k,c}', 'SELECT term, std_error FROM gpu_tidy(gpu_ols_fit(%s, absorb => ''{k,c}''))'),
+(29, 'y', '{k,c,w}', 'SELECT effect || level, estimate FROM gpu_effects(%s, absorb => ''{k,c}'', weights => ''w'')'),
+(30, 'f', '{k}', 'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', absorb => ''{k}''))');
 
 -- The columns of a fit's query, rotated by n
 CREATE FUNCTION dot_columns(f dot_fits, n int) RETURNS text LANGUAGE sql AS $$
@@ -81,7 +84,8 @@ CREATE FUNCTION dot_differences(kept boolean, formula text DEFAULT '.', by_name 
     ids int[] DEFAULT NULL)
     RETURNS TABLE (id int, columns text, difference float8) LANGUAGE sql AS $$
     SELECT f.id, c.columns, d.difference
-    FROM dot_fits f, LATERAL generate_series(0, 3 + cardinality(roles)) n,
+    FROM dot_fits f, LATERAL generate_series(0, CASE WHEN kept AND statement LIKE '%gpu_effects(%' THEN -1
+            ELSE 3 + cardinality(roles) END) n, -- gpu_effects takes no kept rows
         LATERAL (SELECT dot_columns(f, n) AS columns) c,
         LATERAL (SELECT max(CASE WHEN p.name IS NOT NULL AND p.number IS NOT DISTINCT FROM q.number THEN 0
             ELSE coalesce(abs(p.number - q.number) / (1e-3 + abs(p.number)), 'Infinity') END) AS difference
