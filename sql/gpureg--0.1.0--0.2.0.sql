@@ -520,3 +520,21 @@ COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, text, text, text)
     IS 'fitted values, residuals and measures of influence of a query''s rows';
 COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, anyelement, text, text, text)
     IS 'fitted values, residuals and measures of influence of a query''s rows';
+
+--
+-- Contrasts and means of levels
+--
+
+CREATE FUNCTION gpu_contrast(model gpu_model, weights jsonb, conf_level float8 DEFAULT 0.95)
+    RETURNS TABLE (estimate float8, std_error float8, statistic float8, df float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_contrast' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
+CREATE FUNCTION gpu_means(model gpu_model, factor text, pairwise boolean DEFAULT false, adjust text DEFAULT NULL,
+                          at jsonb DEFAULT NULL, type text DEFAULT 'link', conf_level float8 DEFAULT 0.95)
+    RETURNS TABLE (level text, estimate float8, std_error float8, statistic float8, df float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_means' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000 ROWS 10;
+COMMENT ON FUNCTION gpu_contrast(gpu_model, jsonb, float8)
+    IS 'a linear combination of a model''s coefficients, with its test';
+COMMENT ON FUNCTION gpu_means(gpu_model, text, boolean, text, jsonb, text, float8)
+    IS 'means of a factor''s levels that a model predicts, or their differences';

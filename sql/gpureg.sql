@@ -85,6 +85,16 @@ CREATE FUNCTION gpu_wald(model gpu_model, terms text[] DEFAULT NULL)
     RETURNS TABLE (statistic float8, df1 int, df2 float8, p_value float8, test text)
     AS 'MODULE_PATHNAME', 'gr_wald' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
 
+CREATE FUNCTION gpu_contrast(model gpu_model, weights jsonb, conf_level float8 DEFAULT 0.95)
+    RETURNS TABLE (estimate float8, std_error float8, statistic float8, df float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_contrast' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
+CREATE FUNCTION gpu_means(model gpu_model, factor text, pairwise boolean DEFAULT false, adjust text DEFAULT NULL,
+                          at jsonb DEFAULT NULL, type text DEFAULT 'link', conf_level float8 DEFAULT 0.95)
+    RETURNS TABLE (level text, estimate float8, std_error float8, statistic float8, df float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_means' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000 ROWS 10;
+
 CREATE FUNCTION gpu_vif(stats gpu_ols_stats) RETURNS TABLE (term text, vif float8)
     AS 'MODULE_PATHNAME', 'gr_vif_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 CREATE FUNCTION gpu_vif(model gpu_model) RETURNS TABLE (term text, vif float8)
@@ -1523,6 +1533,10 @@ COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model)
     IS 'test of two nested models: whether the additional terms improve the fit';
 COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
 COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
+COMMENT ON FUNCTION gpu_contrast(gpu_model, jsonb, float8)
+    IS 'a linear combination of a model''s coefficients, with its test';
+COMMENT ON FUNCTION gpu_means(gpu_model, text, boolean, text, jsonb, text, float8)
+    IS 'means of a factor''s levels that a model predicts, or their differences';
 COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
 COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
 COMMENT ON FUNCTION gpu_predict_support(internal) IS 'internal: the planner calls it for the cost of gpu_predict';
