@@ -538,3 +538,12 @@ COMMENT ON FUNCTION gpu_contrast(gpu_model, jsonb, float8)
     IS 'a linear combination of a model''s coefficients, with its test';
 COMMENT ON FUNCTION gpu_means(gpu_model, text, boolean, text, jsonb, text, float8)
     IS 'means of a factor''s levels that a model predicts, or their differences';
+
+--
+-- Tests of a model's terms
+--
+
+CREATE FUNCTION gpu_anova(model gpu_model)
+    RETURNS TABLE (term text, statistic float8, df1 int, df2 float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_anova_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
+COMMENT ON FUNCTION gpu_anova(gpu_model) IS 'tests of type II of a model''s terms by its covariances';

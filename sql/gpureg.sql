@@ -85,6 +85,9 @@ CREATE FUNCTION gpu_wald(model gpu_model, terms text[] DEFAULT NULL)
     RETURNS TABLE (statistic float8, df1 int, df2 float8, p_value float8, test text)
     AS 'MODULE_PATHNAME', 'gr_wald' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
 
+CREATE FUNCTION gpu_anova(model gpu_model)
+    RETURNS TABLE (term text, statistic float8, df1 int, df2 float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_anova_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 CREATE FUNCTION gpu_contrast(model gpu_model, weights jsonb, conf_level float8 DEFAULT 0.95)
     RETURNS TABLE (estimate float8, std_error float8, statistic float8, df float8, p_value float8,
                    conf_low float8, conf_high float8)
@@ -1533,6 +1536,7 @@ COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model)
     IS 'test of two nested models: whether the additional terms improve the fit';
 COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
 COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
+COMMENT ON FUNCTION gpu_anova(gpu_model) IS 'tests of type II of a model''s terms by its covariances';
 COMMENT ON FUNCTION gpu_contrast(gpu_model, jsonb, float8)
     IS 'a linear combination of a model''s coefficients, with its test';
 COMMENT ON FUNCTION gpu_means(gpu_model, text, boolean, text, jsonb, text, float8)

@@ -1,6 +1,6 @@
 /*
- * fn_compare.c: the SQL functions gpu_anova (compares nested models), gpu_wald (tests terms jointly) and gpu_vif
- * (measures how collinear terms are).
+ * fn_compare.c: the SQL functions gpu_anova (compares nested models, or tests a model's terms), gpu_wald (tests terms
+ * jointly) and gpu_vif (measures how collinear terms are).
  */
 #include "postgres.h"
 
@@ -27,10 +27,12 @@
 #include "run/raise.h"
 #include "run/result.h"
 #include "sql/model/combination.h"
+#include "sql/model/effects_of_design.h"
 #include "sql/model/model.h"
 #include "sql/model/wald.h"
 
 PG_FUNCTION_INFO_V1(gr_anova);
+PG_FUNCTION_INFO_V1(gr_anova_model);
 PG_FUNCTION_INFO_V1(gr_wald);
 PG_FUNCTION_INFO_V1(gr_vif_model);
 PG_FUNCTION_INFO_V1(gr_vif_stats);
@@ -202,6 +204,22 @@ refuse_term(const char *name, const char *what, const char *hint)
 			 hint == NULL ? 0 : errhint("%s", hint)));
 }
 
+/* Sets wanted[k] for the terms of a factor or of another term of the formula. Returns false if there is none. */
+static bool
+mark_effect(const GrModel *model, const char *name, bool *wanted)
+{
+	int			n;
+	GrModelEffect *effects = gr_model_effects(model, &n);
+
+	for (int t = 0; t < n; t++)
+		if (strcmp(effects[t].name, name) == 0)
+		{
+			memset(wanted + effects[t].first, true, effects[t].n);
+			return true;
+		}
+	return false;
+}
+
 /* Sets wanted[k] for the terms named. Raises an ERROR if the model has no term of a name. */
 static void
 mark_named(const GrModel *model, ArrayType *names, bool *wanted)
@@ -225,7 +243,7 @@ mark_named(const GrModel *model, ArrayType *names, bool *wanted)
 					 errmsg("terms must not contain NULL")));
 		name = TextDatumGetCString(items[i]);
 		low = gr_model_find_term(model, sorted, name);
-		if (low == model->nterms || strcmp(model->terms[sorted[low]], name) != 0)
+		if ((low == model->nterms || strcmp(model->terms[sorted[low]], name) != 0) && !mark_effect(model, name, wanted))
 			refuse_term(name, "is not in the model", NULL);
 		for (; low < model->nterms && strcmp(model->terms[sorted[low]], name) == 0 && !wanted[sorted[low]]; low++)
 			wanted[sorted[low]] = true;
@@ -351,6 +369,122 @@ gr_wald(PG_FUNCTION_ARGS)
 				 gr_chisq_probability(statistic, n, false));
 	values[4] = CStringGetTextDatum(has_df ? BY_F : BY_CHISQ);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+/*
+ * gpu_anova of one model
+ */
+
+/* The effects of a model */
+typedef struct Effects
+{
+	GrModelEffect *effect;
+	int			n;
+} Effects;
+
+/* Returns the *n terms of effect and, if with is true, of the effects that contain it; or of these alone. */
+static int *
+terms_of_effect(const GrModel *model, const Effects *effects, const GrModelEffect *effect, bool with, int *n)
+{
+	int		   *terms = palloc_extended((model->nterms + 1) * sizeof(int), MCXT_ALLOC_HUGE);
+
+	*n = 0;
+	for (int t = 0; t < effects->n; t++)
+	{
+		const GrModelEffect *other = &effects->effect[t];
+
+		if (other == effect ? !with : !gr_effect_contains(other, effect))
+			continue;
+		for (int k = other->first; k < other->first + other->n; k++)
+			if (!isnan(model->coef[k]))
+				terms[(*n)++] = k;
+	}
+	return terms;
+}
+
+/*
+ * Sets *statistic to the Wald statistic of an effect in the model without the effects that contain it: the statistic of
+ * all these terms less that of the latter. *n: number of the effect's own terms. Returns false if it has too few
+ * digits.
+ */
+static bool
+test_effect(const GrModel *model, const Effects *effects, const GrModelEffect *effect, double *statistic, int *n)
+{
+	int			nall;
+	int			nothers;
+	int			place = 0;
+	int		   *all = terms_of_effect(model, effects, effect, true, &nall);
+	int		   *others = terms_of_effect(model, effects, effect, false, &nothers);
+	GrWaldOutcome outcome;
+	double		of_others = 0;
+
+	*n = nall - nothers;
+	for (int k = 0; k < nall; k++)
+		if (model->separated != NULL && model->separated[all[k]] != 0)
+			refuse_term(model->terms[all[k]], "has no finite estimate",
+						"Use gpu_anova to compare with a model without this term.");
+	outcome = gr_wald_statistic(model, all, *n == 0 ? 0 : nall, statistic, &place);
+	check_outcome(model, outcome, place);
+	if (outcome == GR_WALD_FOUND && nothers > 0)
+	{
+		outcome = gr_wald_statistic(model, others, nothers, &of_others, &place);
+		check_outcome(model, outcome, place);
+	}
+	/* both are infinite in a perfect fit */
+	if (!isinf(*statistic))
+		*statistic = fmax(*statistic - of_others, 0);
+	pfree(all);
+	pfree(others);
+	return outcome != GR_WALD_IMPRECISE;
+}
+
+/* gpu_anova(model gpu_model): a row per term of the formula, with its test of type II */
+Datum
+gr_anova_model(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	GrModel		model;
+	Effects		effects;
+	bool		precise = true;
+
+	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
+	if (model.vcov == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has no covariance matrix"),
+				 errhint("Fit the model with solver => 'newton', without a learning_rate.")));
+	effects.effect = gr_model_effects(&model, &effects.n);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int t = 0; t < effects.n; t++)
+	{
+		const GrModelEffect *effect = &effects.effect[t];
+		int			n;
+		double		statistic;
+		int		   *terms = palloc_extended((effect->n + 1) * sizeof(int), MCXT_ALLOC_HUGE);
+		Datum		values[6];
+		bool		nulls[6] = {false};
+		double		df;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < effect->n; k++)
+			terms[k] = effect->first + k;
+		df = df_of_terms(&model, terms, effect->n);
+		precise &= test_effect(&model, &effects, effect, &statistic, &n);
+		if (!isinf(df))
+			statistic /= n;
+		values[0] = CStringGetTextDatum(effect->name);
+		gr_set_float(&values[1], &nulls[1], statistic);
+		values[2] = Int32GetDatum(n);
+		gr_set_float(&values[3], &nulls[3], isinf(df) ? NAN : df);
+		gr_set_float(&values[4], &nulls[4], isinf(df) ? gr_chisq_probability(statistic, n, false) :
+					 gr_f_upper(statistic, n, df));
+		values[5] = CStringGetTextDatum(isinf(df) ? BY_CHISQ : BY_F);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		pfree(terms);
+	}
+	if (!precise)
+		gr_warn_imprecise(fcinfo, NULL, "test statistics");
 	return (Datum) 0;
 }
 
