@@ -94,7 +94,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 # setup loads data and functions that the other tests use
 REGRESS = setup cells scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors edge negbin negbin_fits tiny bigint \
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit absorb absorb_glm ring many numeric model predict predict_row predict_query predict_cache predict_interval offset_predict \
-	margins distributions compare summary score auc roc augment means anova firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
+	margins distributions compare summary score auc roc augment means anova drop firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
 	permute cv enet enet_logit folds iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \
 	formula formula_functions dot separation separation_exact nist reference invariance metamorphic projection project_bits \
 	project_rows feature_hash examples explain rewrite errors columns_at_fault logreg_errors projection_errors \

@@ -547,3 +547,11 @@ CREATE FUNCTION gpu_anova(model gpu_model)
     RETURNS TABLE (term text, statistic float8, df1 int, df2 float8, p_value float8, test text)
     AS 'MODULE_PATHNAME', 'gr_anova_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 COMMENT ON FUNCTION gpu_anova(gpu_model) IS 'tests of type II of a model''s terms by its covariances';
+CREATE FUNCTION gpu_drop1(model gpu_model)
+    RETURNS TABLE (term text, df int, sum_sq float8, rss float8, aic float8, statistic float8, p_value float8)
+    AS 'MODULE_PATHNAME', 'gr_drop1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 10;
+CREATE FUNCTION gpu_step(model gpu_model, criterion text DEFAULT 'aic', direction text DEFAULT 'backward')
+    RETURNS TABLE (step int, change text, terms text, df_residual bigint, rss float8, criterion_value float8)
+    AS 'MODULE_PATHNAME', 'gr_step' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION gpu_drop1(gpu_model) IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
+COMMENT ON FUNCTION gpu_step(gpu_model, text, text) IS 'stepwise selection of a linear model''s terms by AIC or BIC';

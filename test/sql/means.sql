@@ -76,4 +76,6 @@ SELECT gpu_means(m, 'cyl', false, 'tukey') FROM means_models WHERE model = 'line
 SELECT gpu_means(m, 'cyl', true, type => 'response') FROM means_models WHERE model = 'linear';
 SELECT gpu_means(m, 'cyl', type => 'mean') FROM means_models WHERE model = 'linear';
 SELECT gpu_means(m, 'cyl', conf_level => NULL) FROM means_models WHERE model = 'linear';
+SELECT gpu_means(m, 'cyl') FROM gpu_ols_fit('SELECT mpg, cyl, gear FROM cars', absorb => '{gear}') m;
+SELECT count(g) FROM gpu_ols_fit('SELECT mpg, cyl, gear FROM cars', absorb => '{gear}') m, gpu_means(m, 'cyl', true) g;
 DROP TABLE means_fits, means_models, means_got, cars;

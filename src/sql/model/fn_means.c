@@ -647,6 +647,11 @@ gr_means(PG_FUNCTION_ARGS)
 				 errmsg("factor must not be null")));
 	conf_level = read_conf_level(fcinfo, ARG_CONF_LEVEL);
 	read_model(fcinfo, &model);
+	if (model.extras.absorbed != NULL && !pairwise)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the model has absorbed effects, which means need"),
+				 errhint("Compare levels with pairwise => true.")));
 	adjust = read_adjust(fcinfo, pairwise);
 	link = read_type(fcinfo, &model, pairwise);
 	open_means(fcinfo, &means, &model);
