@@ -555,3 +555,9 @@ CREATE FUNCTION gpu_step(model gpu_model, criterion text DEFAULT 'aic', directio
     AS 'MODULE_PATHNAME', 'gr_step' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION gpu_drop1(gpu_model) IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
 COMMENT ON FUNCTION gpu_step(gpu_model, text, text) IS 'stepwise selection of a linear model''s terms by AIC or BIC';
+CREATE FUNCTION gpu_overdispersion(model gpu_model, query text, response text DEFAULT NULL,
+                                   weights text DEFAULT NULL, offsets text DEFAULT NULL)
+    RETURNS TABLE (statistic float8, df bigint, ratio float8, p_value float8)
+    AS 'MODULE_PATHNAME', 'gr_overdispersion' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
+COMMENT ON FUNCTION gpu_overdispersion(gpu_model, text, text, text, text)
+    IS 'test whether responses vary more than a model''s family lets them';

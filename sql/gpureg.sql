@@ -158,6 +158,10 @@ CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAU
 --
 
 -- The planner calls this to turn calls over array_agg's arrays into aggregates.
+CREATE FUNCTION gpu_overdispersion(model gpu_model, query text, response text DEFAULT NULL,
+                                   weights text DEFAULT NULL, offsets text DEFAULT NULL)
+    RETURNS TABLE (statistic float8, df bigint, ratio float8, p_value float8)
+    AS 'MODULE_PATHNAME', 'gr_overdispersion' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
 CREATE FUNCTION gpu_augment(model gpu_model, query text, key text DEFAULT NULL, response text DEFAULT NULL,
                             weights text DEFAULT NULL, offsets text DEFAULT NULL)
     RETURNS TABLE (id bigint, fitted float8, residual float8, pearson float8, deviance float8, working float8,
@@ -1566,6 +1570,8 @@ COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'leverage of a row with th
 COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'leverage of a row in a model without features';
 COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
     IS 'average marginal effects of a model over a query, with their standard errors';
+COMMENT ON FUNCTION gpu_overdispersion(gpu_model, text, text, text, text)
+    IS 'test whether responses vary more than a model''s family lets them';
 COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, text, text, text)
     IS 'fitted values, residuals and measures of influence of a query''s rows';
 COMMENT ON FUNCTION gpu_augment(gpu_model, text, text, anyelement, text, text, text)

@@ -113,4 +113,18 @@ SELECT gpu_augment(m, 'SELECT ''NaN''::real AS y, x, d, w FROM few') FROM few_mo
 SELECT gpu_augment(gpu_logreg_fit('SELECT am, wt FROM mtcars'), 'SELECT carb, wt FROM mtcars');
 SELECT gpu_augment(gpu_iv_solve(s, '{1}'::int[], '{2}'::int[]), 'SELECT mpg, wt AS x1 FROM mtcars')
 FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp) AS s FROM mtcars) t;
+-- gpu_overdispersion: the sum of squares of R's Pearson residuals
+SELECT model, digits(o.statistic, f.sum) > 10 AS statistic, o.df = (m).df_residual AS df,
+    o.ratio = o.statistic / o.df AS ratio, o.p_value = gpu_pchisq(o.statistic, o.df, false) AS p_value
+FROM augmented JOIN (SELECT model, sum(pearson ^ 2) FROM augment_fits GROUP BY model) f USING (model),
+    gpu_overdispersion(m, query) o
+WHERE model IN ('logistic', 'infert', 'probit', 'poisson', 'sqrt', 'negative binomial') ORDER BY model;
+SELECT abs(a.statistic / b.statistic - 1) < 1e-12 AS frequencies, a.df = b.df AS df FROM
+    gpu_overdispersion(gpu_glm_fit('SELECT carb, wt, gear FROM mtcars', 'poisson', frequencies => 'gear'),
+        'SELECT carb, wt, gear FROM mtcars') a, gpu_overdispersion(gpu_glm_fit('SELECT carb, wt FROM mtcars,
+        generate_series(1, gear::int)', 'poisson'), 'SELECT carb, wt FROM mtcars, generate_series(1, gear::int)') b;
+SELECT count(*) FROM gpu_overdispersion(NULL, 'SELECT 1');
+SELECT gpu_overdispersion(gpu_ols_fit('SELECT mpg, wt FROM mtcars'), 'SELECT mpg, wt FROM mtcars');
+SELECT gpu_overdispersion(m, NULL) FROM augmented WHERE model = 'sqrt';
+SELECT gpu_overdispersion(m, 'SELECT hp FROM mtcars') FROM augmented WHERE model = 'sqrt';
 DROP TABLE augment_fits, augmented, augmented_rows, robust, few, few_model, by_plan;

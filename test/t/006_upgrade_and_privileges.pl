@@ -215,7 +215,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 	. "gpu_lift|u\ngpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
 	. "gpu_logreg_fit|u\ngpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\n"
-	. "gpu_ols_cv|u\ngpu_ols_fit|u\ngpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u"
+	. "gpu_ols_cv|u\ngpu_ols_fit|u\ngpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u\ngpu_overdispersion|u"
 	. "\ngpu_predict_rows|u" x 4 . "\ngpu_progress|r" . "\ngpu_project_rows|u" x 5 . "\ngpu_roc|u", 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the calling process, or
 # write into a ring
@@ -230,7 +230,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\ngpu_logreg_cv|v\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
 	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_cv|v\ngpu_ols_fit|v\ngpu_ols_fit|v\n"
-	. "gpu_ols_permute|v\ngpu_ols_rolling|v\n"
+	. "gpu_ols_permute|v\ngpu_ols_rolling|v\ngpu_overdispersion|v\n"
 	. "gpu_predict_rows|v\n" x 4 . "gpu_progress|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5
 	. "\ngpu_ranking_pass_final|v\ngpu_roc|v\ngpu_vector_pass|v", 'volatility');
 

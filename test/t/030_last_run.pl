@@ -82,6 +82,8 @@ my %calls = (
 	gpu_ks => [ 'SELECT gpu_ks(p, won) FROM t', $rows, 1 ],
 	gpu_logloss => [ 'SELECT gpu_logloss(p, won) FROM t', $rows, 1 ],
 	gpu_augment => [ "SELECT count(*) FROM model, gpu_augment(m, 'SELECT y, a AS x1, b AS x2 FROM t')", $rows, 2 ],
+	gpu_overdispersion =>
+		[ "SELECT * FROM gpu_overdispersion(gpu_logreg_fit($logit), $logit)", $rows, 2 ],
 	gpu_roc => [ q{SELECT count(*) FROM gpu_roc('SELECT won, p FROM t')}, $rows, 1 ],
 	gpu_calibration => [ q{SELECT count(*) FROM gpu_calibration('SELECT won, p FROM t')}, $rows, 1 ],
 	gpu_lift => [ q{SELECT count(*) FROM gpu_lift('SELECT won, p FROM t')}, $rows, 1 ],
@@ -99,7 +101,7 @@ my %without = (
 	(map { $_ => 'one row in, one number out' } qw(gpu_predict gpu_predict_row gpu_predict_interval gpu_leverage gpu_cv_fold
 		gpu_enet_fold gpu_jl_min_dim gpu_pnorm gpu_qnorm gpu_pt gpu_qt gpu_pchisq gpu_qchisq gpu_pf gpu_qf)),
 	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_levels gpu_summary gpu_anova gpu_wald
-		gpu_with_terms gpu_ols_two_way gpu_ols_named gpu_ols_names)),
+		gpu_with_terms gpu_contrast gpu_means gpu_drop1 gpu_step gpu_ols_two_way gpu_ols_named gpu_ols_names)),
 	(map { $_ => 'tells of the session, the server or kept rows' } qw(gpu_last_run gpu_progress gpu_devices gpu_kept
 		gpu_kept_all gpu_forget)));
 

@@ -1,5 +1,6 @@
 /*
- * fn_augment.c: gpu_augment: a query's rows with fitted values, residuals and measures of influence.
+ * fn_augment.c: gpu_augment, a query's rows with fitted values, residuals and measures of influence; and
+ * gpu_overdispersion, which sums up the squares of Pearson's residuals.
  *
  * All that a row's measures need besides the row is in the model: the coefficients, (X'WX)^-1, deviance and dispersion.
  * So the query is read once, and rows go to the result as they come.
@@ -16,6 +17,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
+#include "compute/dist/inference.h"
 #include "compute/glm/influence.h"
 #include "rows/columns/columns.h"
 #include "rows/columns/design_values.h"
@@ -33,11 +35,18 @@
 #include "sql/model/predict.h"
 
 PG_FUNCTION_INFO_V1(gr_augment);
+PG_FUNCTION_INFO_V1(gr_overdispersion);
 
 /* Arguments; in the form with ids of any type, id comes before the response */
 enum
 {
 	ARG_MODEL, ARG_QUERY, ARG_KEY, ARG_RESPONSE, ARG_WEIGHTS, ARG_OFFSETS
+};
+
+/* Arguments of gpu_overdispersion, after the model and the query */
+enum
+{
+	ARG_SUM_RESPONSE = 2, ARG_SUM_WEIGHTS, ARG_SUM_OFFSETS
 };
 
 /* Columns of the result: id, then these */
@@ -60,6 +69,8 @@ typedef struct Augment
 	int			response;		/* number of the response's column */
 	GrColumn	response_column;
 	int64		nrows;			/* rows of the query so far */
+	bool		sums;			/* gpu_overdispersion: rows are summed up, and not put into the result */
+	GrDD		pearson;		/* sum of squares of Pearson's residuals */
 	double	   *values;
 	double	   *features;		/* features, then their low halves */
 	double	   *checked;
@@ -136,6 +147,19 @@ find_response(Augment *a, const char *name)
 	a->rows.names[a->rows.shape.nfeatures] = query->names[a->response];
 }
 
+/* Finds the query's columns. response: number of the argument that names it; roles: as the arguments name them */
+static void
+find_roles(Augment *a, GrQuery *query, const GrModel *model, GrRoles roles, int response)
+{
+	/* gpu_overdispersion sums up as many equal rows as the frequency says */
+	if (roles.weights == NULL)
+		roles.weights = a->sums && model->extras.frequencies != NULL ? model->extras.frequencies :
+			model->extras.weights;
+	a->query = query;
+	gr_margin_rows_prepare(query, &a->predictor, &roles, &a->rows);
+	find_response(a, name_argument(a->fcinfo, response));
+}
+
 /* Analyses the query and finds its columns. id_type: type of the result's ids */
 static void
 find_columns(Augment *a, const char *text, const GrModel *model, Oid id_type)
@@ -144,7 +168,6 @@ find_columns(Augment *a, const char *text, const GrModel *model, Oid id_type)
 	int			shift = PG_NARGS() > ARG_OFFSETS + 1 ? 1 : 0;
 	GrQuery    *query = gr_analyse_query(text);
 	const char *key = name_argument(fcinfo, ARG_KEY);
-	GrRoles		roles = gr_role_arguments(fcinfo, ARG_WEIGHTS + shift, -1, ARG_OFFSETS + shift);
 
 	a->key = key == NULL ? -1 : gr_find_column(query->columns->natts, query->names, "key", key);
 	if (key == NULL && id_type != INT8OID)
@@ -154,11 +177,8 @@ find_columns(Augment *a, const char *text, const GrModel *model, Oid id_type)
 				 errhint("Name the query's column of ids, as in key => 'id'.")));
 	if (a->key >= 0)
 		query = query_with_key(query, a->key, id_type);
-	if (roles.weights == NULL)
-		roles.weights = model->extras.weights;
-	a->query = query;
-	gr_margin_rows_prepare(query, &a->predictor, &roles, &a->rows);
-	find_response(a, name_argument(fcinfo, ARG_RESPONSE + shift));
+	find_roles(a, query, model, gr_role_arguments(fcinfo, ARG_WEIGHTS + shift, -1, ARG_OFFSETS + shift),
+			   ARG_RESPONSE + shift);
 }
 
 /*
@@ -246,6 +266,14 @@ measure_row(Augment *a, const TupleTableSlot *slot, double *measures)
 	return true;
 }
 
+/* Adds the square of Pearson's residual of a row with a weight. */
+static void
+add_square(Augment *a, double pearson)
+{
+	if (!isnan(pearson))
+		a->pearson = gr_dd_add(a->pearson, gr_two_prod(pearson, pearson));
+}
+
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -257,6 +285,14 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 
 	slot_getallattrs(slot);
 	a->nrows++;
+	if (a->sums)
+	{
+		if (measure_row(a, slot, measures))
+			add_square(a, measures[2]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(a->row_context);
+		return true;
+	}
 	values[0] = a->key < 0 ? Int64GetDatum(a->nrows) : slot->tts_values[a->key];
 	nulls[0] = a->key >= 0 && slot->tts_isnull[a->key];
 	if (measure_row(a, slot, measures))
@@ -353,6 +389,62 @@ gr_augment(PG_FUNCTION_ARGS)
 	gr_place_on_cpu(&place, "measures of rows are computed where the query's rows are read");
 	gr_record_pass(&place, &(GrPassRecord) {
 		.function = "gpu_augment",.nrows = a.nrows,.nfeatures = a.predictor.nfeatures,.started = began,
+		.read_done = gr_now(),.solved = gr_now()
+	});
+	return (Datum) 0;
+}
+
+/*
+ * gpu_overdispersion(model gpu_model, query text, response text, weights text, offsets text): one row, or none if the
+ * model is NULL
+ */
+Datum
+gr_overdispersion(PG_FUNCTION_ARGS)
+{
+	double		began = gr_now();
+	Augment		a = {.fcinfo = fcinfo,.key = -1,.sums = true};
+	GrPlace		place = {0};
+	GrModel		model;
+	ErrorContextCallback context;
+	char	   *query;
+	double		statistic;
+	double		df;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(ARG_MODEL))
+		return (Datum) 0;
+	if (PG_ARGISNULL(ARG_QUERY))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("query must not be null")));
+	a.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	gr_open_predictor(PG_GETARG_HEAPTUPLEHEADER(ARG_MODEL), &a.predictor, &a.errors);
+	gr_read_model(fcinfo, ARG_MODEL, &model, GR_MODEL_ALL);
+	if (gr_family_has_dispersion(model.distribution.family, model.quasi))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the family has a dispersion of its own"),
+				 errhint("Its estimate is (m).dispersion.")));
+	take_model(&a, &model);
+	a.errors.vcov = NULL;
+	query = text_to_cstring(PG_GETARG_TEXT_PP(ARG_QUERY));
+	gr_enter_query(&context, query);
+	find_roles(&a, gr_analyse_query(query), &model,
+			   gr_role_arguments(fcinfo, ARG_SUM_WEIGHTS, -1, ARG_SUM_OFFSETS), ARG_SUM_RESPONSE);
+	read_rows(&a);
+	gr_leave_query(&context);
+	statistic = gr_dd_to_double(a.pearson);
+	df = model.df_residual > 0 ? (double) model.df_residual : NAN;
+	gr_set_float(&values[0], &nulls[0], statistic);
+	values[1] = Int64GetDatum(model.df_residual);
+	gr_set_float(&values[2], &nulls[2], statistic / df);
+	gr_set_float(&values[3], &nulls[3], gr_chisq_probability(statistic, df, false));
+	tuplestore_putvalues(a.rsinfo->setResult, a.rsinfo->setDesc, values, nulls);
+	gr_place_on_cpu(&place, "measures of rows are computed where the query's rows are read");
+	gr_record_pass(&place, &(GrPassRecord) {
+		.function = "gpu_overdispersion",.nrows = a.nrows,.nfeatures = a.predictor.nfeatures,.started = began,
 		.read_done = gr_now(),.solved = gr_now()
 	});
 	return (Datum) 0;
