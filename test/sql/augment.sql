@@ -113,6 +113,18 @@ SELECT gpu_augment(m, 'SELECT ''NaN''::real AS y, x, d, w FROM few') FROM few_mo
 SELECT gpu_augment(gpu_logreg_fit('SELECT am, wt FROM mtcars'), 'SELECT carb, wt FROM mtcars');
 SELECT gpu_augment(gpu_iv_solve(s, '{1}'::int[], '{2}'::int[]), 'SELECT mpg, wt AS x1 FROM mtcars')
 FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp) AS s FROM mtcars) t;
+-- a response, features and an offset that the formula computes
+SELECT count(*), bool_and(abs(a.fitted - b.fitted) < 1e-12 AND abs(a.dffits / b.dffits - 1) < 1e-9) AS same
+FROM gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula =>
+    'log(mpg) ~ log(wt) + factor(cyl) + offset(hp / 100)'), 'SELECT * FROM mtcars') a JOIN gpu_augment(gpu_glm_fit('SELECT ln(mpg), ln(wt) AS w, cyl::text AS c, hp / 100 AS o
+    FROM mtcars', 'gaussian', offsets => 'o'), 'SELECT ln(mpg), ln(wt) AS w, cyl::text AS c, hp / 100 AS o
+    FROM mtcars') b USING (id);
+SELECT gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula => 'log(mpg) ~ wt'),
+    'SELECT wt, 0 AS mpg FROM mtcars');
+SELECT gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula => 'mpg ~ log(wt)'),
+    'SELECT mpg, 0 AS wt FROM mtcars');
+SELECT gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula => 'log(mpg) ~ wt'),
+    'SELECT wt FROM mtcars');
 -- gpu_overdispersion: the sum of squares of R's Pearson residuals
 SELECT model, digits(o.statistic, f.sum) > 10 AS statistic, o.df = (m).df_residual AS df,
     o.ratio = o.statistic / o.df AS ratio, o.p_value = gpu_pchisq(o.statistic, o.df, false) AS p_value

@@ -54,6 +54,12 @@ SELECT abs(g.p_value / t.p_value - 1) < 1e-11 AS tukey_of_two FROM gpu_ols_fit('
     'mpg ~ factor(am)') m, gpu_means(m, 'am', true) g, gpu_tidy(m) t WHERE t.term = 'am[1]';
 SELECT g.level, g.estimate IS NULL AS unknown FROM gpu_means(gpu_ols_fit('SELECT mpg, cyl, gear FROM cars', formula =>
     'mpg ~ cyl * gear'), 'cyl') g;
+-- expressions
+SELECT abs(a.estimate - b.estimate) < 1e-12 AS same FROM gpu_means(gpu_ols_fit('SELECT * FROM cars', formula =>
+    'mpg ~ log(wt) + cyl'), 'cyl', at => '{"wt": 1}') a
+JOIN gpu_means(gpu_ols_fit('SELECT mpg, ln(wt) AS w, cyl FROM cars'), 'cyl', at => '{"w": 0}') b USING (level);
+SELECT gpu_means(gpu_ols_fit('SELECT * FROM cars', formula => 'mpg ~ log(wt) + cyl'), 'cyl');
+SELECT gpu_means(gpu_ols_fit('SELECT * FROM cars', formula => 'mpg ~ log(wt) + cyl'), 'cyl', at => '{"wt": 0}');
 -- bad input
 SELECT gpu_contrast(m, NULL) FROM means_models WHERE model = 'linear';
 SELECT gpu_contrast(m, '[1]') FROM means_models WHERE model = 'linear';

@@ -68,6 +68,10 @@ typedef struct Augment
 	int			key;			/* number of the query's column of ids; -1: rows are numbered */
 	int			response;		/* number of the response's column */
 	GrColumn	response_column;
+	int			nresponse;		/* columns that the formula makes the response of; 0: the response is a column */
+	int		   *response_at;	/* numbers of these columns */
+	GrColumn   *response_columns;
+	double	   *response_values;
 	int64		nrows;			/* rows of the query so far */
 	bool		sums;			/* gpu_overdispersion: rows are summed up, and not put into the result */
 	GrDD		pearson;		/* sum of squares of Pearson's residuals */
@@ -116,13 +120,54 @@ is_taken(const Augment *a, int column)
 	return column == a->key;
 }
 
+/* Raises an ERROR unless the query's column is a number, which the response needs. Describes it. */
+static void
+describe_response(const GrQuery *query, int at, GrColumn *column)
+{
+	Oid			type = TupleDescAttr(query->columns, at)->atttypid;
+
+	if (!gr_describe_value(column, type) || OidIsValid(column->element))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has unsupported type %s", query->names[at], format_type_be(type)),
+				 errdetail("The response must be a number or a boolean."),
+				 errhint("Name the response's column, as in response => 'y'.")));
+	column->name = query->names[at];
+}
+
+/* Finds the columns that the formula makes the response of. */
+static void
+find_response_columns(Augment *a)
+{
+	const GrDesign *design = a->rows.design;
+	const GrQuery *query = a->query;
+
+	a->nresponse = design->nresponse_columns;
+	a->response_at = palloc(a->nresponse * sizeof(int));
+	a->response_columns = palloc0(a->nresponse * sizeof(GrColumn));
+	a->response_values = palloc(a->nresponse * sizeof(double));
+	for (int k = 0; k < a->nresponse; k++)
+	{
+		GrString	name = design->response_columns[k];
+
+		a->response_at[k] = gr_find_column(query->columns->natts, query->names, NULL,
+										   pnstrdup(name.bytes, name.nbytes));
+		describe_response(query, a->response_at[k], &a->response_columns[k]);
+	}
+	a->rows.names[a->rows.shape.nfeatures] = pnstrdup(design->response.name.bytes, design->response.name.nbytes);
+}
+
 /* Finds the response: the column that the argument names, else the first one that is used for nothing else. */
 static void
 find_response(Augment *a, const char *name)
 {
 	const GrQuery *query = a->query;
-	Oid			type;
 
+	if (name == NULL && a->rows.design->nresponse_columns > 0)
+	{
+		find_response_columns(a);
+		return;
+	}
 	a->response = 0;
 	if (name != NULL)
 		a->response = gr_find_column(query->columns->natts, query->names, "response", name);
@@ -135,15 +180,7 @@ find_response(Augment *a, const char *name)
 				 errmsg("query has no column for the response"),
 				 errdetail("All of its columns are the model's features, weights, offsets or the key."),
 				 errhint("Add the response to the query as its first column, or name it, as in response => 'y'.")));
-	type = TupleDescAttr(query->columns, a->response)->atttypid;
-	if (!gr_describe_value(&a->response_column, type) || OidIsValid(a->response_column.element))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has unsupported type %s", query->names[a->response],
-						format_type_be(type)),
-				 errdetail("The response must be a number or a boolean."),
-				 errhint("Name the response's column, as in response => 'y'.")));
-	a->response_column.name = query->names[a->response];
+	describe_response(query, a->response, &a->response_column);
 	a->rows.names[a->rows.shape.nfeatures] = query->names[a->response];
 }
 
@@ -236,6 +273,30 @@ set_features(Augment *a, GrFeatures *features)
 	gr_design_expand_pairs(design, a->values, a->features, a->features + design->nfeatures);
 }
 
+/* Sets *y to the response. Returns false if it is NULL. */
+static bool
+take_response(Augment *a, const TupleTableSlot *slot, double *y)
+{
+	const GrExpression *expression = &a->rows.design->response;
+
+	if (a->nresponse == 0)
+	{
+		if (slot->tts_isnull[a->response])
+			return false;
+		return gr_convert_value(&a->response_column, slot->tts_values[a->response], y);
+	}
+	for (int k = 0; k < a->nresponse; k++)
+	{
+		int			at = a->response_at[k];
+
+		if (slot->tts_isnull[at] ||
+			!gr_convert_value(&a->response_columns[k], slot->tts_values[at], &a->response_values[k]))
+			return false;
+	}
+	*y = gr_expression_number(expression->step, expression->nsteps, a->response_values);
+	return true;
+}
+
 /* Sets the measures of a row. Returns false if a value that they need is NULL. */
 static bool
 measure_row(Augment *a, const TupleTableSlot *slot, double *measures)
@@ -246,13 +307,14 @@ measure_row(Augment *a, const TupleTableSlot *slot, double *measures)
 	GrInfluence r;
 	bool		finite;
 
-	if (slot->tts_isnull[a->response] || !gr_margin_rows_take(&a->rows, slot, a->values, a->checked))
+	if (!take_response(a, slot, &row.y) || !gr_margin_rows_take(&a->rows, slot, a->values, a->checked))
 		return false;
-	(void) gr_convert_value(&a->response_column, slot->tts_values[a->response], &row.y);
 	a->checked[gr_response_at(shape)] = row.y;
 	gr_check_rows(a->checked, 1, shape, a->rules, a->rows.names);
 	set_features(a, &features);
 	features.offset = gr_row_offset(a->checked, shape);
+	if (a->rows.design->offset.nsteps > 0)
+		features.offset += gr_expression_number(a->rows.design->offset.step, a->rows.design->offset.nsteps, a->values);
 	row.weight = gr_row_weight(a->checked, shape);
 	row.eta = gr_predict_eta(&a->predictor, &features, &finite);
 	if (!gr_has_offsets(&a->predictor))

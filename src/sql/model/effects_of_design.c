@@ -25,14 +25,15 @@ name_of_term(const GrDesign *design, const GrDesignTerm *term)
 	for (int i = 0; i < term->nparts; i++)
 	{
 		const GrDesignPart *part = &term->part[i];
-		const char *column = gr_design_column_name(design, part->column);
 
 		if (i > 0)
 			appendStringInfoChar(&name, ':');
-		if (gr_part_is_poly(part))
-			appendStringInfo(&name, "poly(%s, %d)", column, part->width);
+		if (part->kind == GR_PART_EXPRESSION)
+			appendBinaryStringInfo(&name, part->expression->name.bytes, part->expression->name.nbytes);
+		else if (gr_part_is_poly(part))
+			appendStringInfo(&name, "poly(%s, %d)", gr_design_column_name(design, part->column), part->width);
 		else
-			appendStringInfoString(&name, column);
+			appendStringInfoString(&name, gr_design_column_name(design, part->column));
 	}
 	return name.data;
 }
@@ -70,7 +71,15 @@ gr_model_effects(const GrModel *model, int *n)
 	return effects;
 }
 
-/* True if the term has the part's variable, in the same form: a number, powers of it, or a factor. */
+/* True if both parts are the same expression. */
+static bool
+is_same_expression(const GrDesignPart *a, const GrDesignPart *b)
+{
+	return a->kind == GR_PART_EXPRESSION && b->kind == GR_PART_EXPRESSION &&
+		gr_same_name(a->expression->name, b->expression->name);
+}
+
+/* True if the term has the part's variable, in the same form: a number, powers of it, an expression, or a factor. */
 static bool
 has_part(const GrDesignTerm *term, const GrDesignPart *part)
 {
@@ -78,7 +87,9 @@ has_part(const GrDesignTerm *term, const GrDesignPart *part)
 	{
 		const GrDesignPart *other = &term->part[i];
 
-		if (other->column == part->column && is_factor(other) == is_factor(part) &&
+		if (is_same_expression(other, part))
+			return true;
+		if (part->column >= 0 && other->column == part->column && is_factor(other) == is_factor(part) &&
 			gr_part_is_poly(other) == gr_part_is_poly(part))
 			return true;
 	}

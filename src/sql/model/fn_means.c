@@ -34,6 +34,9 @@ PG_FUNCTION_INFO_V1(gr_means);
 #define COMBINATIONS_MAX 1000000
 #define PAIRS_MAX 1000000
 
+/* Value of columns without a given one: combinations that depend on it show, as functions are not 0 there */
+#define UNKNOWN_VALUE 1.7320508
+
 /* Arguments of gpu_means */
 enum
 {
@@ -342,6 +345,7 @@ add_features(Means *means, GrDD *x, double share)
 	int			first = means->model->intercept ? 1 : 0;
 	double	   *low = means->features + design->nfeatures;
 
+	gr_check_design_values(design, means->values);
 	gr_design_expand_pairs(design, means->values, means->features, low);
 	gr_design_pairs(design, means->features, low, means->pairs);
 	if (first > 0)
@@ -400,6 +404,22 @@ average(Means *means)
 	}
 }
 
+static void
+raise_not_given(const GrDesign *design, int column)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("the means depend on the value of \"%s\"", gr_design_column_name(design, column)),
+			 errhint("Pass a value, such as its mean, as in at => '{\"%s\": 1.5}'.",
+					 gr_design_column_name(design, column))));
+}
+
+static bool
+has_column(const GrDesignPart *part, int column)
+{
+	return part->kind == GR_PART_EXPRESSION ? gr_expression_has(part->expression, column) : part->column == column;
+}
+
 /* Raises an ERROR if a combination depends on a column whose value is not known. */
 static void
 check_given(const Means *means, const GrDD *x)
@@ -415,13 +435,9 @@ check_given(const Means *means, const GrDD *x)
 		for (int i = 0; i < term->width; i++)
 			used |= x[k++].hi != 0;
 		for (int i = 0; i < term->nparts && used; i++)
-			if (!means->given[term->part[i].column])
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("the means depend on the value of \"%s\"",
-								gr_design_column_name(design, term->part[i].column)),
-						 errhint("Pass a value, such as its mean, as in at => '{\"%s\": 1.5}'.",
-								 gr_design_column_name(design, term->part[i].column))));
+			for (int column = 0; column < design->ncolumns; column++)
+				if (!means->given[column] && has_column(&term->part[i], column))
+					raise_not_given(design, column);
 	}
 }
 
@@ -453,8 +469,7 @@ open_means(FunctionCallInfo fcinfo, Means *means, const GrModel *model)
 	for (Size k = 0; k < n; k++)
 	{
 		means->given[k] = means->design->columns[k].is_factor;
-		/* a number that differences show, if they depend on the column */
-		means->values[k] = 1;
+		means->values[k] = UNKNOWN_VALUE;
 		means->values[n + k] = 0;
 	}
 	n = means->design->nfeatures;
