@@ -112,7 +112,7 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 	start_test separation_test congruence_test projection_test formula_test extras_test margins_test derive_test \
 	filter_test gram_subset_test remote_check_test path_test logit_path_test boot_test studentized_range_test remote_test remote_stand_in_test passes_test iv_test \
 	select_test sum_clusters_test wild_test satterthwaite_test vcov_low_test request_test cluster_middle_test \
-	simd_test rotation_test sort_keys_test block_test) effects_test)
+	simd_test rotation_test sort_keys_test block_test effects_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \
