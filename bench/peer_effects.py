@@ -1,9 +1,9 @@
 """Times pyfixest beside our fits with absorbed effects, over rows from COPY (FORMAT binary).
 
-peer_effects.py [RESULTS]: over gpureg_bench_effects. Prints a JSON line per fit: the seconds of the copy with its parse,
-of the fit, and of both, and ours for the same fit. Imports, and a first fit of 1,000 rows, which compiles its functions,
-are left out. pyfixest stops at its default tolerances; its warnings, of rows dropped, are left out. Coefficients must agree with those of the first fit of a kind to
-four digits. RESULTS: the JSON lines of this run so far.
+peer_effects.py [RESULTS]: over gpureg_bench_effects. Prints a JSON line per fit: the seconds of the copy with its
+parse, of the fit, and of both, and ours for the same fit. Imports, and a first fit of 1,000 rows, are left out.
+pyfixest stops at its default tolerances; its warnings, of rows dropped, are left out. Coefficients must agree with
+those of the first fit of a kind to four digits. RESULTS: the JSON lines of this run so far.
 """
 import statistics
 import sys

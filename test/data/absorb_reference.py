@@ -3,15 +3,15 @@
 
     python3 test/data/absorb_reference.py test/data
 
-writes absorb_rows.csv, absorb_fits.csv and absorb_effects.csv there; the suite reads these, and needs neither Python nor
-mpmath. To change a case, change it here, run this again with mpmath (1.2 or later), and commit the files. Two runs give
+writes absorb_rows.csv, absorb_fits.csv and absorb_effects.csv there; the suite reads these, and needs neither Python
+nor mpmath. To change a case, change it here, run this again with mpmath (1.2 or later), and commit the files. Two runs give
 the same bytes.
 
 absorb_rows.csv: dataset, y, x1, x2, weight, frequency, f1, f2, f3, c1, c2. Numbers are float8 in their shortest form.
 
 absorb_fits.csv: dataset, absorb, vcov, clusters, weighting, term, estimate, std_error, to 25 digits. A term that the
-effects or earlier terms span has neither; a negative variance, of two ways of clusters, has no root. Further lines have the fit's n, df_residual, effects_df, singletons,
-deviance, r_squared and within_r_squared as their estimates.
+effects or earlier terms span has neither; a negative variance, of two ways of clusters, has no root. Further lines
+have the fit's n, df_residual, effects_df, singletons, deviance, r_squared and within_r_squared as their estimates.
 
 absorb_effects.csv: dataset, absorb, weighting, effect, level, estimate, n: the effects of the levels, where each factor
 but the first has an effect of 0 for its first level in each connected component. Sets of factors whose dummies have
@@ -279,7 +279,8 @@ def main(folder):
         writer.writerow(["dataset", "absorb", "vcov", "clusters", "weighting", "term", "estimate", "std_error"])
         for rows, sets in CASES:
             for absorb in sets:
-                for vcov, clusters in [("iid", []), ("HC1", []), ("CR1", ["c1"]), ("CR1", ["f1"]), ("CR1", ["c1", "c2"])]:
+                for vcov, clusters in [("iid", []), ("HC1", []), ("CR1", ["c1"]), ("CR1", ["f1"]),
+                                       ("CR1", ["c1", "c2"])]:
                     for weighting in ["", "weight", "frequency"]:
                         if clusters == ["f1"] and weighting:
                             continue

@@ -8,10 +8,10 @@ CREATE FUNCTION absorb_agree(family text, y text, more text DEFAULT '') RETURNS 
     boolean, estimates boolean, errors boolean, deviances boolean, likelihood boolean) LANGUAGE plpgsql AS $$
 DECLARE a gpu_model; b gpu_model;
 BEGIN
-    EXECUTE format('SELECT m.* FROM gpu_glm_fit(%L, %L, formula => %L, max_iter => 60 %s) m', 'SELECT * FROM absorb_glm',
-                   family, y || ' ~ x + z | f + t', more) INTO a;
-    EXECUTE format('SELECT m.* FROM gpu_glm_fit(%L, %L, formula => %L, max_iter => 60 %s) m', 'SELECT * FROM absorb_glm',
-                   family, y || ' ~ factor(f) + factor(t) + x + z', more) INTO b;
+    EXECUTE format('SELECT m.* FROM gpu_glm_fit(%L, %L, formula => %L, max_iter => 60 %s) m',
+                   'SELECT * FROM absorb_glm', family, y || ' ~ x + z | f + t', more) INTO a;
+    EXECUTE format('SELECT m.* FROM gpu_glm_fit(%L, %L, formula => %L, max_iter => 60 %s) m',
+                   'SELECT * FROM absorb_glm', family, y || ' ~ factor(f) + factor(t) + x + z', more) INTO b;
     RETURN QUERY SELECT a.n, a.df_residual = b.df_residual, a.converged,
         abs(a.coef[1] / b.coef[17] - 1) < 1e-12 AND abs(a.coef[2] / b.coef[18] - 1) < 1e-12,
         abs(a.vcov[1][1] / b.vcov[17][17] - 1) < 1e-11 AND abs(a.vcov[1][2] / b.vcov[17][18] - 1) < 1e-9,

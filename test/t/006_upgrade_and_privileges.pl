@@ -210,7 +210,8 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 # restricted: functions that read or record the session's device and last run; unsafe: functions that run a user's query
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
-	"gpu_augment|u\ngpu_augment|u\ngpu_calibration|u\ngpu_confusion|u\ngpu_devices|r\ngpu_enet_cv|u\ngpu_enet_fit|u\ngpu_enet_path|u\n"
+	"gpu_augment|u\ngpu_augment|u\ngpu_calibration|u\ngpu_confusion|u\ngpu_devices|r\ngpu_effects|u\ngpu_enet_cv|u\n"
+	. "gpu_enet_fit|u\ngpu_enet_path|u\n"
 	. "gpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_kept_all|r\ngpu_last_run|r\n"
 	. "gpu_lift|u\ngpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
@@ -223,7 +224,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}),
 	"gpu_augment|v\ngpu_augment|v\ngpu_calibration|v\ngpu_confusion|v\ngpu_design_number|s\ngpu_design_row|s\n"
 	. "gpu_devices|v\n"
-	. "gpu_enet_cv|v\ngpu_enet_fit|v\ngpu_enet_fold|s\ngpu_enet_path|v\ngpu_forget|v\ngpu_glm_fit|v\n"
+	. "gpu_effects|v\ngpu_enet_cv|v\ngpu_enet_fit|v\ngpu_enet_fold|s\ngpu_enet_path|v\ngpu_forget|v\ngpu_glm_fit|v\n"
 	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_kept_all|v\ngpu_last_run|v\n"
 	. "gpu_levels_accum|s\ngpu_lift|v\n"
 	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"

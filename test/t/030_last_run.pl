@@ -53,6 +53,7 @@ my %calls = (
 	gpu_enet_path => [ 'SELECT count(*) FROM state, gpu_enet_path(s)', $rows, 2 ],
 	gpu_enet_model => [ 'SELECT gpu_enet_model(s, 0.1) FROM state', $rows, 2 ],
 	gpu_enet_fit => [ "SELECT gpu_enet_fit($query, 0.1)", $rows, 2 ],
+	gpu_effects => [ q{SELECT count(*) FROM gpu_effects('SELECT y, a, b, fold FROM t', absorb => '{fold}')}, $rows, 2 ],
 	gpu_enet_cv => [ "SELECT gpu_enet_cv($query)", $rows, 2 ],
 	gpu_enet_cv_agg => [ 'SELECT gpu_enet_cv_agg(s) FROM states', $rows, 2 ],
 	gpu_ols_boot => [ "SELECT count(*) FROM gpu_ols_boot($keyed, 99, 'i')", $rows, 2 ],

@@ -1,6 +1,6 @@
 # Random problems with absorbed effects: one to three factors of random numbers of levels, crossed, nested or
-# unconnected, fitted with the effects absorbed and with a dummy variable per level. Terms, degrees of freedom, coefficients and
-# standard errors must agree. For 020_random_fits.pl and script/random-fits.
+# unconnected, fitted with the effects absorbed and with a dummy variable per level. Terms, degrees of freedom,
+# coefficients and standard errors must agree. For 020_random_fits.pl and script/random-fits.
 package RandomEffects;
 
 use strict;
@@ -34,14 +34,16 @@ sub effects_setup
 			END LOOP;
 			BEGIN
 				b := gpu_ols_fit('SELECT * FROM (' || query || ') q WHERE q IS NOT NULL', vcov => vcov,
-								 formula => 'y ~ ' || array_to_string(several || terms, ' + '), clusters => clusters, weights => options->>'weights',
+								 formula => 'y ~ ' || array_to_string(several || terms, ' + '),
+								 clusters => clusters, weights => options->>'weights',
 								 frequencies => options->>'frequencies');
 			EXCEPTION WHEN no_data_found OR invalid_parameter_value THEN
 				RETURN CASE WHEN a_state = '00000' THEN 'only dummies fail: ' || SQLERRM END;
 			END;
 			IF a_state <> '00000' THEN
 				-- without singletons there may be a single cluster
-				RETURN CASE WHEN (b).df_residual > 0 AND vcov NOT LIKE 'CR%' THEN 'only absorbed effects fail: ' || a_state END;
+				RETURN CASE WHEN (b).df_residual > 0 AND vcov NOT LIKE 'CR%'
+					THEN 'only absorbed effects fail: ' || a_state END;
 			END IF;
 			IF (a).df_residual <> (b).df_residual THEN
 				RETURN format('degrees of freedom: %s and %s', (a).df_residual, (b).df_residual);
@@ -103,8 +105,8 @@ sub effects_script
 		my $u = "u(i, $k)";
 		push @terms, "x$k";
 		# passes over the rows of dummies lose digits of columns far from 0
-		push @columns, pick("$u * 20 - 10", "$u - 0.5", $vcov eq 'iid' ? "1e6 + $u" : "10 + $u", "floor($u * 6)", "floor($u + 0.3)",
-			"($factors[0] * $factors[0] % 7)", "$u + $factors[-1]") . " AS x$k";
+		push @columns, pick("$u * 20 - 10", "$u - 0.5", $vcov eq 'iid' ? "1e6 + $u" : "10 + $u",
+			"floor($u * 6)", "floor($u + 0.3)", "($factors[0] * $factors[0] % 7)", "$u + $factors[-1]") . " AS x$k";
 	}
 	my $y = join ' + ', (map { "x$_" } 1 .. @terms), map { "sin($_)" } @factors;
 	my $query = 'SELECT y, ' . join(', ', @terms, (map { "g$_" } 1 .. @factors), 'c', 'w', 'f') . ' FROM effects';

@@ -146,8 +146,8 @@ make_cells(const GrEffects *effects, GrSchur *schur, Row *row, GrError *err)
 }
 
 /*
- * A level's size is its diagonal element and this share of its weights. Rounding errors of the other elements of its row
- * are of the order of the weights, and the diagonal element may be 0.
+ * A level's size is its diagonal element and this share of its weights. Rounding errors of the other elements of its
+ * row are of the order of the weights, and the diagonal element may be 0.
  */
 #define SHARE_OF_WEIGHTS 1e-4
 

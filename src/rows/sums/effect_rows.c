@@ -299,7 +299,8 @@ take_kept(CodeReceiver *receiver, GrDeriving *deriving, const GrKeptClusters *cl
 		return;
 	for (int k = 0; k < receiver->nsides; k++)
 	{
-		int			column = k < clusters->nabsorbed ? clusters->absorbed[k] : clusters->columns[k - clusters->nabsorbed];
+		int			n = clusters->nabsorbed;
+		int			column = k < n ? clusters->absorbed[k] : clusters->columns[k - n];
 
 		/* 0 and -0 are the same level */
 		(*codes_of(coded, k))[at] = gr_dictionary_code(dictionary_of(coded, k),

@@ -29,7 +29,8 @@ typedef struct GrAbsorbFit
 	GrCodedRows coded;			/* rows without singletons, projected */
 	GrEffects	effects;		/* freed by the memory context's callback */
 	GrEffectColumn *column;		/* results of the projection */
-	int32	   *level_code[GR_EFFECTS_MAX]; /* by factor: dictionary's codes of the levels, in the order of their values */
+	/* by factor: dictionary's codes of the levels, in the order of their values */
+	int32	   *level_code[GR_EFFECTS_MAX];
 	int64		nsingletons;
 	int64		nseparated;		/* rows dropped because an infinite effect fits them */
 	double		started;		/* times as gr_now() */
@@ -67,7 +68,7 @@ extern void gr_absorb_prune(GrAbsorbFit *fit);
 /* Prepares the effects by the rows' weights and projects all columns. keeps: the effects will be estimated */
 extern void gr_absorb_project(GrAbsorbFit *fit, bool keeps);
 
-/* Returns the sums of products of the projected columns. Their observations are less the effects' degrees of freedom. */
+/* Returns the sums of products of projected columns. The observations are less the effects' degrees of freedom. */
 extern GrGram gr_absorb_products(GrAbsorbFit *fit);
 
 /* Sets what a model has from the rows and the effects. model->null_deviance becomes the sum of squares within them. */
