@@ -32,7 +32,8 @@ SELECT count(*) FROM gpu_anova(NULL::gpu_model);
 SELECT term, statistic IS NULL AS unknown, df1
 FROM gpu_anova(gpu_ols_fit('SELECT mpg, wt, 2 * wt AS twice FROM mtcars'));
 SELECT a.term, abs(a.statistic / t.statistic ^ 2 - 1) < 1e-12 AND a.df2 = t.df AND
-    abs(a.p_value / t.p_value - 1) < 1e-10 AS same FROM gpu_ols_fit('SELECT mpg, wt, hp, cyl FROM mtcars', formula => 'mpg ~ wt + hp', vcov => 'CR2',
+    abs(a.p_value / t.p_value - 1) < 1e-10 AS same
+FROM gpu_ols_fit('SELECT mpg, wt, hp, cyl FROM mtcars', formula => 'mpg ~ wt + hp', vcov => 'CR2',
     clusters => '{cyl}') m, gpu_anova(m) a JOIN LATERAL gpu_tidy(m) t USING (term);
 -- expressions
 SELECT g.term, g.df1, g.statistic = w.statistic AS wald FROM gpu_ols_fit('SELECT * FROM cars', formula =>

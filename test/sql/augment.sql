@@ -116,9 +116,9 @@ FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp) AS s FROM mtcars) t;
 -- a response, features and an offset that the formula computes
 SELECT count(*), bool_and(abs(a.fitted - b.fitted) < 1e-12 AND abs(a.dffits / b.dffits - 1) < 1e-9) AS same
 FROM gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula =>
-    'log(mpg) ~ log(wt) + factor(cyl) + offset(hp / 100)'), 'SELECT * FROM mtcars') a JOIN gpu_augment(gpu_glm_fit('SELECT ln(mpg), ln(wt) AS w, cyl::text AS c, hp / 100 AS o
-    FROM mtcars', 'gaussian', offsets => 'o'), 'SELECT ln(mpg), ln(wt) AS w, cyl::text AS c, hp / 100 AS o
-    FROM mtcars') b USING (id);
+    'log(mpg) ~ log(wt) + factor(cyl) + offset(hp / 100)'), 'SELECT * FROM mtcars') a
+JOIN gpu_augment(gpu_glm_fit('SELECT ln(mpg), ln(wt) AS w, cyl::text AS c, hp / 100 AS o FROM mtcars', 'gaussian',
+    offsets => 'o'), 'SELECT ln(mpg), ln(wt) AS w, cyl::text AS c, hp / 100 AS o FROM mtcars') b USING (id);
 SELECT gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula => 'log(mpg) ~ wt'),
     'SELECT wt, 0 AS mpg FROM mtcars');
 SELECT gpu_augment(gpu_ols_fit('SELECT * FROM mtcars', formula => 'mpg ~ log(wt)'),
