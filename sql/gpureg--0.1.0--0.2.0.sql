@@ -552,7 +552,7 @@ CREATE FUNCTION gpu_drop1(model gpu_model)
     AS 'MODULE_PATHNAME', 'gr_drop1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 10;
 CREATE FUNCTION gpu_step(model gpu_model, criterion text DEFAULT 'aic', direction text DEFAULT 'backward')
     RETURNS TABLE (step int, change text, terms text, df_residual bigint, rss float8, criterion_value float8)
-    AS 'MODULE_PATHNAME', 'gr_step' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
+    AS 'MODULE_PATHNAME', 'gr_step_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION gpu_drop1(gpu_model) IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
 COMMENT ON FUNCTION gpu_step(gpu_model, text, text) IS 'stepwise selection of a linear model''s terms by AIC or BIC';
 CREATE FUNCTION gpu_overdispersion(model gpu_model, query text, response text DEFAULT NULL,

@@ -93,7 +93,7 @@ CREATE FUNCTION gpu_drop1(model gpu_model)
     AS 'MODULE_PATHNAME', 'gr_drop1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 10;
 CREATE FUNCTION gpu_step(model gpu_model, criterion text DEFAULT 'aic', direction text DEFAULT 'backward')
     RETURNS TABLE (step int, change text, terms text, df_residual bigint, rss float8, criterion_value float8)
-    AS 'MODULE_PATHNAME', 'gr_step' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
+    AS 'MODULE_PATHNAME', 'gr_step_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
 CREATE FUNCTION gpu_contrast(model gpu_model, weights jsonb, conf_level float8 DEFAULT 0.95)
     RETURNS TABLE (estimate float8, std_error float8, statistic float8, df float8, p_value float8,
                    conf_low float8, conf_high float8)

@@ -23,7 +23,7 @@
 #include "sql/model/wald.h"
 
 PG_FUNCTION_INFO_V1(gr_drop1);
-PG_FUNCTION_INFO_V1(gr_step);
+PG_FUNCTION_INFO_V1(gr_step_model);
 
 typedef struct Search
 {
@@ -77,7 +77,7 @@ open_search(FunctionCallInfo fcinfo, Search *s)
 
 /* Returns the model without the dropped effects. */
 static Reduced
-reduce(Search *s)
+drop_effects(Search *s)
 {
 	Reduced		r = {.rss = s->model.deviance};
 	double		statistic;
@@ -158,13 +158,13 @@ gr_drop1(PG_FUNCTION_ARGS)
 
 	open_search(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, 0);
-	put_drop(rsinfo, &s, "<none>", reduce(&s));
+	put_drop(rsinfo, &s, "<none>", drop_effects(&s));
 	for (int t = 0; t < s.n; t++)
 	{
 		if (!may_drop(&s, t))
 			continue;
 		s.dropped[t] = true;
-		put_drop(rsinfo, &s, s.effects[t].name, reduce(&s));
+		put_drop(rsinfo, &s, s.effects[t].name, drop_effects(&s));
 		s.dropped[t] = false;
 	}
 	if (s.imprecise)
@@ -192,7 +192,7 @@ remaining_terms(const Search *s)
 static void
 put_step(ReturnSetInfo *rsinfo, const Search *s, int step, const char *change, double criterion)
 {
-	Reduced		r = reduce(unconstify(Search *, s));
+	Reduced		r = drop_effects(unconstify(Search *, s));
 	Datum		values[6];
 	bool		nulls[6] = {false};
 
@@ -218,7 +218,7 @@ best_change(Search *s, bool both, double penalty, double *criterion)
 		if (!may_drop(s, t) && !(both && may_add(s, t)))
 			continue;
 		s->dropped[t] = !s->dropped[t];
-		changed = criterion_of(s, reduce(s), penalty);
+		changed = criterion_of(s, drop_effects(s), penalty);
 		s->dropped[t] = !s->dropped[t];
 		/* a change must be more than rounding */
 		if (changed < *criterion - 1e-7)
@@ -245,7 +245,7 @@ read_choice(FunctionCallInfo fcinfo, int argument, const char *what, const char 
 
 /* gpu_step(model gpu_model, criterion text, direction text): a row per step */
 Datum
-gr_step(PG_FUNCTION_ARGS)
+gr_step_model(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Search		s = {.n = 0};
@@ -258,7 +258,7 @@ gr_step(PG_FUNCTION_ARGS)
 	open_search(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, 0);
 	penalty = by_bic ? log((double) s.model.nrows) : 2;
-	criterion = criterion_of(&s, reduce(&s), penalty);
+	criterion = criterion_of(&s, drop_effects(&s), penalty);
 	put_step(rsinfo, &s, 0, "", criterion);
 	/* the criterion falls with each step, so that no set of terms comes twice */
 	for (int step = 1; (changed = best_change(&s, both, penalty, &criterion)) >= 0; step++)
