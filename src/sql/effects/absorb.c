@@ -373,6 +373,8 @@ gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOp
 	fit->started = gr_now();
 	fit->roles = options->roles;
 	fit->roles.cluster_keys = false;
+	/* the rows of absorbed fits have no offset that a formula makes */
+	fit->roles.takes_offset = false;
 	fit->options = options->fit;
 	fit->callback.func = close_fit;
 	fit->callback.arg = fit;
@@ -385,6 +387,7 @@ gr_absorb_begin(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrAbsorbOp
 		gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, options->fit->distribution.family, &fit->roles, false,
 						  &fit->ingest);
 		gr_read_coded_rows(&fit->ingest, &fit->roles, &fit->coded);
+		gr_ingest_check(&fit->ingest, fit->coded.nskipped);
 	}
 	check_features(fit);
 	if (options->effects)
