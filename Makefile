@@ -109,7 +109,7 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test many_derive_test ols_test glm_test means_test negbin_test logreg_test conditions_test scores_test \
-	start_test separation_test congruence_test projection_test formula_test extras_test margins_test derive_test \
+	start_test separation_test congruence_test projection_test elementary_test formula_test extras_test margins_test derive_test \
 	filter_test gram_subset_test remote_check_test path_test logit_path_test boot_test studentized_range_test remote_test remote_stand_in_test passes_test iv_test \
 	select_test sum_clusters_test wild_test satterthwaite_test vcov_low_test request_test cluster_middle_test \
 	simd_test rotation_test sort_keys_test block_test effects_test)

@@ -80,6 +80,8 @@ SELECT call, refusal('SELECT ' || call) FROM unnest(ARRAY[
     $$gpu_logreg_fit('SELECT * FROM numbers_200', formula => 'big ~ log(x2)')$$,
     $$gpu_logreg_fit('SELECT * FROM numbers_200 ORDER BY y', formula => 'big ~ log(x2)')$$,
     $$gpu_enet_fit('SELECT * FROM numbers_200', formula => 'y ~ log(x2)', lambda => 0.1)$$,
+    $$gpu_ols_fit('SELECT * FROM numbers_200', 'y ~ log(x2)', absorb => '{g}')$$,
+    $$gpu_ols_fit('SELECT * FROM numbers_200', 'y ~ x1 + offset(x2)', absorb => '{g}')$$,
     $$gpu_ols_fit('SELECT y, x1 FROM numbers_200 WHERE false', formula => 'y ~ log(x1)')$$,
     $$gpu_ols_fit('SELECT y, CASE WHEN x2 = 1 THEN ''NaN'' ELSE x1 END AS x1 FROM numbers_200',
         formula => 'y ~ log(x1)')$$,
