@@ -95,7 +95,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 REGRESS = setup cells scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors edge negbin negbin_fits tiny bigint \
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit absorb absorb_glm ring many numeric model predict predict_row predict_query predict_cache predict_interval offset_predict \
 	margins distributions compare summary score auc roc augment means anova drop firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
-	permute cv enet enet_logit folds iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \
+	permute cv enet enet_logit folds iv select rolling states_clusters mixed logreg logreg_fit logreg_step glm_step factors \
 	formula formula_functions dot separation separation_exact nist reference invariance metamorphic projection project_bits \
 	project_rows feature_hash examples explain rewrite errors columns_at_fault logreg_errors projection_errors \
 	settings edges spi plans
@@ -111,7 +111,7 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 	sink_many_test many_derive_test ols_test glm_test means_test negbin_test logreg_test conditions_test scores_test \
 	start_test separation_test congruence_test projection_test elementary_test formula_test extras_test margins_test derive_test \
 	filter_test gram_subset_test remote_check_test path_test logit_path_test boot_test studentized_range_test remote_test remote_stand_in_test passes_test iv_test \
-	select_test sum_clusters_test wild_test satterthwaite_test vcov_low_test request_test cluster_middle_test \
+	select_test sum_clusters_test lmm_test wild_test satterthwaite_test vcov_low_test request_test cluster_middle_test \
 	simd_test rotation_test sort_keys_test block_test effects_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \

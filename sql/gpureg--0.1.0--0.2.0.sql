@@ -279,6 +279,100 @@ COMMENT ON FUNCTION gpu_predict_rows(gpu_model, bigint, text, text, text)
     IS 'predictions of a model for the rows of a query, whose first column is the id';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, anyelement, text, text, bigint)
     IS 'predictions of a model for the rows of a query, with ids of any type';
+-- Linear mixed models
+--
+
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text, method text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text, method text, levels jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text, method text, levels jsonb,
+                              intercept boolean, features "any", response "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_lmm_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text, method text) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text, method text, levels jsonb) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text, method text, levels jsonb, intercept boolean,
+                             features "any", response "any") (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_lmm_fit(query text, formula text, method text DEFAULT 'reml', weights text DEFAULT NULL,
+                            frequencies text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_lmm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_ranef(query text, formula text, method text DEFAULT 'reml', weights text DEFAULT NULL,
+                          frequencies text DEFAULT NULL)
+    RETURNS TABLE (grp text, level text, term text, effect float8, std_error float8)
+    AS 'MODULE_PATHNAME', 'gr_ranef' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100;
+CREATE FUNCTION gpu_variances(model gpu_model)
+    RETURNS TABLE (grp text, term text, with_term text, variance float8, std_dev float8, correlation float8,
+                   groups bigint)
+    AS 'MODULE_PATHNAME', 'gr_variances' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 4;
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text, text)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text, text)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text, text, jsonb)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text, text, jsonb)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text, text, jsonb, boolean, "any", "any")
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text, text, jsonb, boolean, "any", "any")
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_final(internal) IS 'internal: final function of gpu_lmm_agg';
+COMMENT ON FUNCTION gpu_lmm_fit(text, text, text, text, text) IS 'linear mixed model of the rows of a query';
+COMMENT ON FUNCTION gpu_ranef(text, text, text, text, text)
+    IS 'predicted effects of each group in a mixed model of the rows of a query, with standard errors';
+COMMENT ON FUNCTION gpu_variances(gpu_model) IS 'variance components of a mixed model';
 
 --
 -- Comments in plainer words

@@ -550,6 +550,74 @@ CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept b
 CREATE FUNCTION gpu_ols_two_way(one gpu_model, other gpu_model, "both" gpu_model) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_two_way' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
+-- Linear mixed models from one state per group, or per cell of several grouping factors
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text, method text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text, method text, levels jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_accum(internal, stats gpu_ols_stats, random text, method text, levels jsonb,
+                              intercept boolean, features "any", response "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_lmm_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_lmm_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_lmm_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text, method text) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text, method text, levels jsonb) (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_lmm_agg(stats gpu_ols_stats, random text, method text, levels jsonb, intercept boolean,
+                             features "any", response "any") (
+    SFUNC = gpu_lmm_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_lmm_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_lmm_fit(query text, formula text, method text DEFAULT 'reml', weights text DEFAULT NULL,
+                            frequencies text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_lmm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_ranef(query text, formula text, method text DEFAULT 'reml', weights text DEFAULT NULL,
+                          frequencies text DEFAULT NULL)
+    RETURNS TABLE (grp text, level text, term text, effect float8, std_error float8)
+    AS 'MODULE_PATHNAME', 'gr_ranef' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100;
+CREATE FUNCTION gpu_variances(model gpu_model)
+    RETURNS TABLE (grp text, term text, with_term text, variance float8, std_dev float8, correlation float8,
+                   groups bigint)
+    AS 'MODULE_PATHNAME', 'gr_variances' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 4;
+
 -- The wild cluster bootstrap of one coefficient, from one state per cluster
 CREATE TYPE gpu_wild_boot AS (
     term text, estimate float8, std_error float8, statistic float8, p_value float8, conf_low float8, conf_high float8,
@@ -1680,6 +1748,31 @@ COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "a
     IS 'linear regression from one state per cluster: the model, with cluster-robust covariances';
 COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
     IS 'linear regression with two-way clustered covariances, from models clustered by each column and by both';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text, text)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text, text)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text, text, jsonb)
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text, text, jsonb)
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_accum(internal, gpu_ols_stats, text, text, jsonb, boolean, "any", "any")
+    IS 'internal: transition function of gpu_lmm_agg';
+COMMENT ON AGGREGATE gpu_lmm_agg(gpu_ols_stats, text, text, jsonb, boolean, "any", "any")
+    IS 'linear mixed model from one state per group: the model, by REML or ML';
+COMMENT ON FUNCTION gpu_lmm_final(internal) IS 'internal: final function of gpu_lmm_agg';
+COMMENT ON FUNCTION gpu_lmm_fit(text, text, text, text, text) IS 'linear mixed model of the rows of a query';
+COMMENT ON FUNCTION gpu_ranef(text, text, text, text, text)
+    IS 'predicted effects of each group in a mixed model of the rows of a query, with standard errors';
+COMMENT ON FUNCTION gpu_variances(gpu_model) IS 'variance components of a mixed model';
 COMMENT ON TYPE gpu_wild_boot
     IS 'result of a wild cluster bootstrap: a coefficient with its p-value and confidence limits';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text)

@@ -43,6 +43,10 @@ my %calls = (
 	gpu_wls_stats_array_agg => [ 'SELECT gpu_wls_stats_array_agg(w, y, ARRAY[a, b]) FROM t', $rows, 2 ],
 	gpu_ols_rollup => [ 'SELECT gpu_ols_rollup(s) FROM states', $rows, 2 ],
 	gpu_ols_cluster_agg => [ 'SELECT gpu_ols_cluster_agg(s) FROM states', $rows, 2 ],
+	gpu_lmm_agg => [ 'SELECT gpu_lmm_agg(s) FROM states', $rows, 2 ],
+	gpu_lmm_fit => [ q{SELECT gpu_lmm_fit('SELECT y, a, b, i % 3 AS g FROM t', 'y ~ a + b + (1 | g)')}, $rows, 2 ],
+	gpu_ranef => [ q{SELECT count(*) FROM gpu_ranef('SELECT y, a, b, i % 3 AS g FROM t', 'y ~ a + b + (1 | g)')},
+		$rows, 2 ],
 	gpu_wild_boot_agg => [ q{SELECT gpu_wild_boot_agg(s, 'x1', 99) FROM states}, $rows, 2 ],
 	gpu_ols_solve => [ 'SELECT gpu_ols_solve(s) FROM state', $rows, 2 ],
 	gpu_iv_solve => [ q{SELECT gpu_iv_solve(s, '{1}', '{2}') FROM state}, $rows, 2 ],
@@ -102,7 +106,7 @@ my %without = (
 	(map { $_ => 'one row in, one number out' } qw(gpu_predict gpu_predict_row gpu_predict_interval gpu_leverage gpu_cv_fold
 		gpu_enet_fold gpu_jl_min_dim gpu_pnorm gpu_qnorm gpu_pt gpu_qt gpu_pchisq gpu_qchisq gpu_pf gpu_qf)),
 	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_levels gpu_summary gpu_anova gpu_wald
-		gpu_with_terms gpu_contrast gpu_means gpu_drop1 gpu_step gpu_ols_two_way gpu_ols_named gpu_ols_names)),
+		gpu_with_terms gpu_variances gpu_contrast gpu_means gpu_drop1 gpu_step gpu_ols_two_way gpu_ols_named gpu_ols_names)),
 	(map { $_ => 'tells of the session, the server or kept rows' } qw(gpu_last_run gpu_progress gpu_devices gpu_kept
 		gpu_kept_all gpu_forget)));
 

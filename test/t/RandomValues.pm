@@ -103,6 +103,7 @@ INSERT INTO models (v) SELECT gpu_glm_fit('SELECT b, x1 FROM rows', 'binomial', 
 INSERT INTO models (v) SELECT gpu_enet_fit('SELECT y, x1, x2, big FROM rows', 0.1);
 INSERT INTO models (v) SELECT gpu_iv_solve(v, '{1}'::int[], '{2,3}'::int[]) FROM states WHERE id = 0;
 INSERT INTO models (v) SELECT gpu_ols_cluster_agg(v) FROM states WHERE id < 4;
+INSERT INTO models (v) SELECT gpu_lmm_agg(v) FROM states WHERE id < 4;
 INSERT INTO models (v) SELECT gpu_ols_agg(y, x1) FROM rows WHERE i < 3;
 INSERT INTO models (v) SELECT gpu_ols_agg(1, x1) FROM rows;
 RESET client_min_messages;

@@ -33,6 +33,7 @@ extern "C" {
 #define GR_EXTRA_FREQUENCIES "frequencies"	/* name of the column of frequencies */
 #define GR_EXTRA_DF "df"		/* degrees of freedom of each term; see gr_extras_numbers() */
 #define GR_EXTRA_BREAD "bread"	/* (X'WX)^-1 of a model with robust covariances, a packed triangle of numbers */
+#define GR_EXTRA_MIXED "mixed"	/* random terms, see lmm_record.h */
 #define GR_EXTRA_VCOV_LOW "vcov_low"	/* low halves of vcov, see vcov_low.h */
 #define GR_EXTRA_ABSORBED "absorbed"	/* names of the absorbed columns, as in a formula */
 #define GR_EXTRA_EFFECTS "effects"	/* numbers of the absorbed effects, see GrAbsorbed */

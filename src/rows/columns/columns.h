@@ -68,6 +68,8 @@ gr_columns_shape(const GrColumns *columns)
 	};
 }
 
+#define GR_CLUSTER_COLUMNS_MAX 8	/* cluster columns; covariances have GR_CLUSTERS_MAX, mixed models more */
+
 /*
  * Roles of a query's columns besides the response and the features, and how features are made of columns. Names of
  * columns are NULL where no column has the role.
@@ -87,7 +89,7 @@ typedef struct GrRoles
 	int			nfolds;			/* > 0: made_key is one of nfolds folds, drawn from key and fold_seed */
 	uint64		fold_seed;
 	int			nclusters;		/* number of cluster columns, whose values are no part of rows */
-	const char *clusters[GR_CLUSTERS_MAX];
+	const char *clusters[GR_CLUSTER_COLUMNS_MAX];
 	bool		cluster_keys;	/* rows have the keys of their clusters, if the columns' types have keys */
 	const char *cluster_role;	/* the SQL argument that names clusters; NULL: clusters */
 	int			nabsorbed;		/* number of columns whose effects are absorbed; their values are no part of rows */
@@ -101,7 +103,7 @@ typedef struct GrRoles
 } GrRoles;
 
 #define GR_ROLES_MAX 5			/* the response, weights, offsets and two keys */
-#define GR_SIDES_MAX (GR_EFFECTS_MAX + GR_CLUSTERS_MAX)
+#define GR_SIDES_MAX (GR_EFFECTS_MAX + GR_CLUSTER_COLUMNS_MAX)
 
 /*
  * Values of a row: the Datums of a tuple slot or of a function's arguments, stride bytes apart from first on.

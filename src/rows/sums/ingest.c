@@ -329,7 +329,7 @@ is_cluster_key(Oid type)
 static bool
 can_have_cluster_keys(const GrQuery *query, Oid function, const GrRoles *roles)
 {
-	int			clusters[GR_CLUSTERS_MAX];
+	int			clusters[GR_CLUSTER_COLUMNS_MAX];
 
 	if (!roles->cluster_keys || roles->nclusters == 0)
 		return false;
@@ -349,8 +349,8 @@ static GrQuery *
 add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 {
 	int			n = query->columns->natts;
-	const char **names = palloc((n + GR_CLUSTERS_MAX) * sizeof(char *));
-	int			clusters[GR_CLUSTERS_MAX];
+	const char **names = palloc((n + GR_CLUSTER_COLUMNS_MAX) * sizeof(char *));
+	int			clusters[GR_CLUSTER_COLUMNS_MAX];
 	GrWrapper	wrapper;
 
 	gr_find_clusters(n, query->names, roles, clusters);
@@ -689,7 +689,10 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
 	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
 		elog(ERROR, "too many columns for %s", aggregate);
-	if (ingest->clustered != NULL)
+	if (nfolds == GR_FOLDS_ARE_CELLS)
+		for (int k = 0; k < ingest->nclusters; k++)
+			gr_wrapper_select_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, k)));
+	else if (ingest->clustered != NULL)
 		gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, 0)));
 	else
 		gr_wrapper_select_group(&wrapper, write_fold(ingest, &wrapper, nfolds));

@@ -144,7 +144,12 @@ extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, i
  * key, the query is grouped by the key, which is the plan's second column, an integer or a float8. Else it is grouped
  * by the cluster column, which is not returned, or, without one, by gpu_enet_fold(), which draws one of nfolds numbers
  * from the row's values and is the second column.
+ *
+ * If nfolds is GR_FOLDS_ARE_CELLS, a fold has the rows that share the values of all cluster columns, which are the
+ * columns from the second on.
  */
+#define GR_FOLDS_ARE_CELLS (-1)
+
 extern GrPlan *gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types,
 							 Oid result);
 

@@ -35,13 +35,20 @@ close_states(Datum arg)
 }
 
 GrClusterStates *
-gr_cluster_states_create(FunctionCallInfo fcinfo)
+gr_cluster_states_make(MemoryContext context)
 {
-	MemoryContext context = gr_aggregate_context(fcinfo);
 	GrClusterStates *states = MemoryContextAllocZero(context, sizeof(GrClusterStates));
 
 	states->context = context;
 	states->nfeatures = -1;
+	return states;
+}
+
+GrClusterStates *
+gr_cluster_states_create(FunctionCallInfo fcinfo)
+{
+	GrClusterStates *states = gr_cluster_states_make(gr_aggregate_context(fcinfo));
+
 	/* a window function is not told when it ends, so it keeps everything in memory */
 	states->spills = IsA(fcinfo->context, AggState);
 	if (states->spills)
@@ -187,6 +194,35 @@ gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int feat
 	if ((Pointer) state != DatumGetPointer(PG_GETARG_DATUM(1)))
 		pfree(state);
 	return taken;
+}
+
+bool
+gr_cluster_states_add_whole(GrClusterStates *states, GrState *state)
+{
+	bool		taken = state->nfeatures >= 0 && state->nrows > 0 && gr_state_hi(state)[0] != 0;
+	MemoryContext old = MemoryContextSwitchTo(states->context);
+
+	if (taken && states->nfeatures < 0)
+	{
+		states->nfeatures = state->nfeatures;
+		states->whole = true;
+		states->columns = palloc((state->nfeatures + 1) * sizeof(int));
+		for (int k = 0; k <= state->nfeatures; k++)
+			states->columns[k] = k;
+	}
+	/* raises an ERROR if the state has another width */
+	merge_total(states, state);
+	if (taken)
+		take_columns(states, state, next_record(states));
+	MemoryContextSwitchTo(old);
+	return taken;
+}
+
+void
+gr_cluster_states_close(GrClusterStates *states)
+{
+	if (states->spool.file != NULL)
+		gr_spool_end(&states->spool);
 }
 
 bool

@@ -35,6 +35,16 @@ typedef struct GrClusterStates
 extern GrClusterStates *gr_cluster_states_create(FunctionCallInfo fcinfo);
 
 /*
+ * Returns an empty set of states in a context, for callers that are no aggregate. Nothing spills unless the caller sets
+ * spills; then gr_cluster_states_close() ends the file.
+ */
+extern GrClusterStates *gr_cluster_states_make(MemoryContext context);
+extern void gr_cluster_states_close(GrClusterStates *states);
+
+/* Adds all columns of a settled state. Returns false if the state is not a cluster. */
+extern bool gr_cluster_states_add_whole(GrClusterStates *states, GrState *state);
+
+/*
  * Adds the state in argument 1, which is not NULL. The first cluster chooses the columns by the arguments features_arg
  * and response_arg (-1: no such argument). Returns false if the state is not a cluster.
  */

@@ -72,6 +72,26 @@ absorbed_names(const GrModel *model)
 	return model->extras.absorbed == NULL ? "" : model->extras.absorbed->names;
 }
 
+/* Returns the number of parameters of a model. A linear model counts its variance, as a mixed model does. */
+static int64
+nparameters_of(const GrModel *model)
+{
+	return model->mixed ? model->nrows - model->df_residual : (int64) model->rank + 1;
+}
+
+/* Raises an ERROR unless models, one of which is mixed, may be compared by likelihood. */
+static void
+check_mixed(const GrModel *small, const GrModel *large)
+{
+	bool		same_terms = small->nterms == large->nterms;
+
+	for (int k = 0; k < small->nterms && same_terms; k++)
+		same_terms = strcmp(small->terms[k], large->terms[k]) == 0;
+	if ((small->reml || large->reml) && !(small->reml && large->reml && same_terms))
+		bad_comparison("REML criteria depend on the fixed terms: only models with the same fixed terms have "
+					   "comparable ones.", "Fit both with method => 'ml'.");
+}
+
 /* Raises an ERROR unless small may be nested in large. */
 static void
 check_nested(const GrModel *small, const GrModel *large)
@@ -98,15 +118,18 @@ check_nested(const GrModel *small, const GrModel *large)
 	if (small->firth || large->firth)
 		bad_comparison("A fit with Firth's penalty is not at the maximum of the likelihood.",
 					   "Use gpu_wald, or fit both with firth => false.");
+	if (small->mixed || large->mixed)
+		check_mixed(small, large);
 	if (small->iv || large->iv)
 		bad_comparison("A fit by two-stage least squares does not minimise the sum of squares.", "Use gpu_wald.");
-	if (small->rank == large->rank)
+	if (nparameters_of(small) == nparameters_of(large))
 		bad_comparison(psprintf("Both models have rank %d.", small->rank), NESTED_HINT);
 }
 
 /*
  * Returns twice the log-likelihood ratio, in units of the dispersion: the difference of the deviances. Negative
- * binomial models with different thetas are compared by log-likelihood, because their saturated models differ.
+ * binomial models with different thetas, whose saturated models differ, and mixed models are compared by
+ * log-likelihood.
  */
 static double
 deviance_drop(const GrModel *small, const GrModel *large)
@@ -114,7 +137,7 @@ deviance_drop(const GrModel *small, const GrModel *large)
 	double		drop = small->deviance - large->deviance;
 	bool		own_theta = small->distribution.theta != large->distribution.theta;
 
-	if (own_theta)
+	if (own_theta || small->mixed || large->mixed)
 		drop = 2 * (large->log_lik - small->log_lik);
 	if (drop < 0 && drop >= -DEVIANCE_ROUNDING * fabs(small->deviance))
 		drop = 0;
@@ -152,8 +175,9 @@ put_model(ReturnSetInfo *rsinfo, int number, const GrModel *model, const GrModel
 	gr_set_float(&values[2], &nulls[2], model->deviance);
 	if (smaller != NULL)
 	{
-		bool		estimated = gr_family_has_dispersion(model->distribution.family, model->quasi);
-		int64		df = (int64) model->rank - smaller->rank;
+		bool		mixed = model->mixed || smaller->mixed;
+		bool		estimated = !mixed && gr_family_has_dispersion(model->distribution.family, model->quasi);
+		int64		df = nparameters_of(model) - nparameters_of(smaller);
 		double		drop = deviance_drop(smaller, model);
 		double		statistic = estimated ? f_of_drop(drop, (double) df, model) : drop;
 
@@ -179,7 +203,7 @@ gr_anova(PG_FUNCTION_ARGS)
 
 	gr_read_model(fcinfo, 0, &models[0], GR_MODEL_SUMS);
 	gr_read_model(fcinfo, 1, &models[1], GR_MODEL_SUMS);
-	if (small->rank > large->rank)
+	if (nparameters_of(small) > nparameters_of(large))
 	{
 		small = &models[1];
 		large = &models[0];

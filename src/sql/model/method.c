@@ -14,6 +14,8 @@
 
 #define THETA_ERROR "theta error"
 #define IV "iv"
+#define MIXED_REML "lmm (reml)"
+#define MIXED_ML "lmm (ml)"
 #define ELASTIC_NET " (elastic net)"
 
 /* Appends " (what = number)", with the digits that read back as the same number. */
@@ -33,7 +35,9 @@ gr_method_text(const GrMethod *method)
 	text	   *result;
 
 	initStringInfo(&buf);
-	appendStringInfoString(&buf, method->iv ? IV : gr_family_method(method->distribution, method->quasi));
+	appendStringInfoString(&buf, method->iv ? IV :
+						   method->mixed ? (method->reml ? MIXED_REML : MIXED_ML) :
+						   gr_family_method(method->distribution, method->quasi));
 	if (method->firth)
 		appendStringInfoString(&buf, " (firth)");
 	if (method->l2 != 0)
@@ -100,12 +104,14 @@ gr_read_method(const text *value, GrMethod *method)
 	char	   *parts;
 
 	method->l2 = method->theta_error = method->alpha = method->lambda = 0;
-	method->firth = method->iv = method->net = false;
+	method->firth = method->iv = method->net = method->mixed = method->reml = false;
 	/* the common case, tested first because predictions read this field for each row */
 	if (is_text(value, name, strlen(name)))
 		return true;
 	parts = text_to_cstring(value);
 	method->iv = gr_is_linear(method->distribution) && strcmp(parts, IV) == 0;
+	method->reml = gr_is_linear(method->distribution) && strcmp(parts, MIXED_REML) == 0;
+	method->mixed = method->reml || (gr_is_linear(method->distribution) && strcmp(parts, MIXED_ML) == 0);
 	method->firth = gr_is_logistic(method->distribution) && !method->quasi &&
 		strstr(parts, " (firth)") != NULL;
 	if (read_part(parts, "l2", &method->l2) && !(method->l2 > 0 && isfinite(method->l2)))

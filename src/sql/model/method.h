@@ -17,6 +17,8 @@ typedef struct GrMethod
 	double		l2;				/* ridge penalty, >= 0 */
 	bool		firth;			/* Firth's penalty */
 	bool		iv;				/* linear model, by two-stage least squares */
+	bool		mixed;			/* linear mixed model, by REML or, unless reml is true, by ML */
+	bool		reml;
 	double		theta_error;	/* standard error of theta; see GrModel */
 	bool		net;			/* elastic net, with these alpha and lambda: */
 	double		alpha;			/* 0 .. 1 */
@@ -25,7 +27,7 @@ typedef struct GrMethod
 
 /*
  * Returns the field's text in the current memory context. Examples: "logistic regression", "logistic regression (l2 =
- * 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv", "ols (elastic net) (alpha = 1) (lambda =
+ * 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv", "lmm (reml)", "ols (elastic net) (alpha = 1) (lambda =
  * 0.1)".
  */
 extern text *gr_method_text(const GrMethod *method);
@@ -34,7 +36,7 @@ extern text *gr_method_text(const GrMethod *method);
 static inline bool
 gr_method_is_plain(const GrMethod *method)
 {
-	return !method->iv && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
+	return !method->iv && !method->mixed && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
 }
 
 /* Reads value into method, whose distribution and quasi must be set. Returns false if value does not fit them. */

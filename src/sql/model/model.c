@@ -168,7 +168,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	GrModelExtras extras;
 	const GrMethod method = {
 		.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,.firth = model->firth,
-		.iv = model->iv,.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,
+		.iv = model->iv,.mixed = model->mixed,.reml = model->reml,.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,
 		.lambda = model->net_lambda
 	};
 
@@ -504,6 +504,8 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	model->l2 = method.l2;
 	model->firth = method.firth;
 	model->iv = method.iv;
+	model->mixed = method.mixed;
+	model->reml = method.reml;
 	model->theta_error = method.theta_error;
 	model->net = method.net;
 	model->net_alpha = method.alpha;
@@ -569,6 +571,7 @@ read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, G
 	error->distribution = model->distribution;
 	error->l2 = model->l2;
 	error->iv = model->iv;
+	error->mixed = model->mixed;
 	error->robust = !nulls[F_VCOV_TYPE] && !is_text(DatumGetTextPP(values[F_VCOV_TYPE]), "iid");
 	error->vcov = vcov == NULL ? NULL : ARR_HASNULL(vcov) ? read_floats(vcov) : (double *) ARR_DATA_PTR(vcov);
 	error->dispersion = gr_model_dispersion(model);

@@ -23,8 +23,8 @@
 #define GR_INTERCEPT "(intercept)"
 
 /*
- * A gpu_model in C. NaN stands for NULL in coef and vcov. l2, firth, iv, net and theta_error are parts of the SQL field
- * method.
+ * A gpu_model in C. NaN stands for NULL in coef and vcov. l2, firth, iv, mixed, reml, net and theta_error are parts of
+ * the SQL field method.
  */
 typedef struct GrModel
 {
@@ -33,6 +33,8 @@ typedef struct GrModel
 	double		l2;				/* ridge penalty; 0: none */
 	bool		firth;			/* Firth's penalty */
 	bool		iv;				/* two-stage least squares: the deviance is the sum of squares of y - X b */
+	bool		mixed;			/* linear mixed model: the deviance is the REML criterion or -2 log L */
+	bool		reml;			/* mixed: by REML, not ML */
 	bool		net;			/* elastic net, with these alpha and lambda: */
 	double		net_alpha;
 	double		net_lambda;
@@ -110,6 +112,7 @@ typedef struct GrPredictorError
 	bool		robust;			/* vcov is made from residuals, not iid */
 	GrString	bread;			/* (X'WX)^-1 of a robust model, see gr_read_bread(); bytes NULL: not known */
 	bool		iv;				/* vcov is that of two-stage least squares */
+	bool		mixed;			/* the model has random effects */
 	const double *vcov;			/* terms x terms, NaN for NULL; NULL: the model has none */
 	double		dispersion;		/* NaN: not known */
 	double		df_inference;

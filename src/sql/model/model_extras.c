@@ -145,6 +145,8 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 		extras->vcov_low = *gr_extras_find(&records, GR_EXTRA_VCOV_LOW);
 	if (gr_extras_find(&records, GR_EXTRA_BREAD) != NULL)
 		extras->bread = *gr_extras_find(&records, GR_EXTRA_BREAD);
+	if (gr_extras_find(&records, GR_EXTRA_MIXED) != NULL)
+		extras->mixed = *gr_extras_find(&records, GR_EXTRA_MIXED);
 	return pnstrdup(records.design.bytes, records.design.nbytes);
 }
 
@@ -206,6 +208,8 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	if (extras->vcov_low.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_VCOV_LOW, extras->vcov_low))
 		elog(ERROR, "a gpu_model has too many records");
 	if (extras->bread.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_BREAD, extras->bread))
+		elog(ERROR, "a gpu_model has too many records");
+	if (extras->mixed.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_MIXED, extras->mixed))
 		elog(ERROR, "a gpu_model has too many records");
 
 	gr_extras_write(&writer, &records);

@@ -47,6 +47,7 @@ typedef struct GrModelExtras
 	 * NULL: vcov is iid, or the model has too many terms or none of it.
 	 */
 	GrString	bread;
+	GrString	mixed;			/* random terms as text, see lmm_record.h; bytes NULL: the model has none */
 } GrModelExtras;
 
 /* Raises 22023: the gpu_model is malformed. detail: a sentence that says why. */
@@ -93,7 +94,7 @@ gr_extras_are_none(const GrModelExtras *extras)
 {
 	return extras->offsets == NULL && extras->weights == NULL && extras->frequencies == NULL &&
 		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL && extras->absorbed == NULL &&
-		extras->bread.bytes == NULL;
+		extras->bread.bytes == NULL && extras->mixed.bytes == NULL;
 }
 
 /*

@@ -122,9 +122,29 @@ pseudo_r_squared(const GrModel *model)
 	return null_log_lik < 0 ? 1 - model->log_lik / null_log_lik : NAN;
 }
 
+/* Summarises a mixed model. Parameters are the fixed terms, the variances and covariances, and the residual variance. */
+static void
+summarise_mixed(const GrModel *model, GrModelSummary *s)
+{
+	double		nparameters = (double) (model->nrows - model->df_residual);
+
+	s->robust = false;
+	s->f_df = NAN;
+	s->r_squared = s->adj_r_squared = s->f_statistic = s->f_p_value = NAN;
+	s->sigma = sqrt(model->dispersion);
+	s->aic = -2 * model->log_lik + 2 * nparameters;
+	s->bic = -2 * model->log_lik + log((double) model->nrows) * nparameters;
+}
+
 void
 gr_model_summarise(const GrModel *model, GrModelSummary *s)
 {
+	if (model->mixed)
+	{
+		summarise_mixed(model, s);
+		s->pseudo_r_squared = NAN;
+		return;
+	}
 	if (!gr_family(model->distribution.family)->least_squares)
 		summarise_likelihood(model, s);
 	else

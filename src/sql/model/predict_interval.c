@@ -346,6 +346,18 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 	return HeapTupleGetDatum(heap_form_tuple(call->tupdesc, values, nulls));
 }
 
+/* Raises an ERROR if a prediction interval is wanted of a model with random effects, whose variances it would need. */
+static void
+check_mixed(const GrPredictorError *errors, bool of_response)
+{
+	if (of_response && errors->mixed)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("prediction intervals are not available for a mixed model"),
+				 errdetail("They would have to include the variances of the random effects."),
+				 errhint("Use kind => 'confidence' for an interval of the mean over all groups.")));
+}
+
 /*
  * gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC "any"), and without values: no argument
  * is NULL
@@ -372,6 +384,7 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 	errors = &call->calls.model.errors;
 	if (of_response)
 		check_prediction(errors);
+	check_mixed(errors, of_response);
 	if (!gr_predict_features(fcinfo, &call->calls, model, &features))
 		PG_RETURN_NULL();
 	predict(&call->calls.model, &features, of_response && errors->dispersion > 0 ? errors->dispersion : 0, &predicted);
@@ -388,14 +401,15 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 static void
 check_leverage(const GrPredictorError *errors)
 {
-	if (errors->l2 > 0 || errors->robust || errors->iv)
+	if (errors->l2 > 0 || errors->robust || errors->iv || errors->mixed)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("leverages are not available for this model"),
 				 errors->robust ? errdetail("The model's covariances are robust: they depend on the residuals.") :
 				 errors->iv ? errdetail("The model was fitted by two-stage least squares.") :
+				 errors->mixed ? errdetail("The model has random effects.") :
 				 errdetail("The model is penalised (l2)."),
-				 errors->iv ? 0 : errhint("Fit the model without l2 and with vcov => 'iid'.")));
+				 errors->iv || errors->mixed ? 0 : errhint("Fit the model without l2 and with vcov => 'iid'.")));
 }
 
 /* gpu_leverage(model gpu_model, VARIADIC "any"), and without values: no argument is NULL */

@@ -19,6 +19,7 @@
 #include "compute/dist/family.h"
 #include "compute/dist/inference.h"
 #include "run/args.h"
+#include "sql/model/mixed_summary.h"
 #include "sql/model/model.h"
 #include "sql/model/model_summary.h"
 
@@ -458,7 +459,9 @@ append_title(StringInfo out, const GrModel *model)
 	StringInfoData line;
 
 	initStringInfo(&line);
-	if (gr_is_linear(model->distribution))
+	if (model->mixed)
+		appendStringInfo(&line, "Linear mixed model, by %s", model->reml ? "REML" : "maximum likelihood");
+	else if (gr_is_linear(model->distribution))
 		appendStringInfoString(&line, model->iv ? "Linear model, by two-stage least squares" : "Linear model");
 	else
 		appendStringInfo(&line, "Generalized linear model: family %s, link %s",
@@ -714,7 +717,9 @@ gr_summary(PG_FUNCTION_ARGS)
 	append_coefficients(&out, &model);
 	append_notes(&out, &model);
 	appendStringInfoChar(&out, '\n');
-	if (gr_is_linear(model.distribution))
+	if (model.mixed)
+		gr_append_mixed(&out, &model, &s);
+	else if (gr_is_linear(model.distribution))
 		append_linear(&out, &model, &s);
 	else
 		append_generalised(&out, &model, &s);
