@@ -56,6 +56,11 @@ INSERT INTO dot_fits VALUES
 (29, 'y', '{k,c,w}', 'SELECT effect || level, estimate FROM gpu_effects(%s, absorb => ''{k,c}'', weights => ''w'')'),
 (30, 'f', '{k}', 'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', absorb => ''{k}''))');
 
+-- Mixed models, which are not fitted to kept rows
+INSERT INTO dot_fits VALUES
+(41, 'id', '{c}', 'SELECT term, estimate FROM gpu_tidy(gpu_lmm_fit(%s || '' + (1 | c)''))'),
+(42, 'id', '{c}', 'SELECT term || level, effect FROM gpu_ranef(%s || '' + (1 | c)'', method => ''ml'')');
+
 -- The columns of a fit's query, rotated by n
 CREATE FUNCTION dot_columns(f dot_fits, n int) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(c, ', ' ORDER BY (at + n) % (4 + cardinality((f).roles)))
@@ -84,8 +89,8 @@ CREATE FUNCTION dot_differences(kept boolean, formula text DEFAULT '.', by_name 
     ids int[] DEFAULT NULL)
     RETURNS TABLE (id int, columns text, difference float8) LANGUAGE sql AS $$
     SELECT f.id, c.columns, d.difference
-    FROM dot_fits f, LATERAL generate_series(0, CASE WHEN kept AND statement LIKE '%gpu_effects(%' THEN -1
-            ELSE 3 + cardinality(roles) END) n, -- gpu_effects takes no kept rows
+    FROM dot_fits f, LATERAL generate_series(0, CASE WHEN kept AND statement ~ 'gpu_(effects|lmm_fit|ranef)' THEN -1
+            ELSE 3 + cardinality(roles) END) n, -- these take no kept rows
         LATERAL (SELECT dot_columns(f, n) AS columns) c,
         LATERAL (SELECT max(CASE WHEN p.name IS NOT NULL AND p.number IS NOT DISTINCT FROM q.number THEN 0
             ELSE coalesce(abs(p.number - q.number) / (1e-3 + abs(p.number)), 'Infinity') END) AS difference
