@@ -96,7 +96,7 @@ REGRESS = setup cells scan scan_edges scan_groups weights weights_errors frequen
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit absorb absorb_glm ring many numeric model predict predict_row predict_query predict_cache predict_interval offset_predict \
 	margins distributions compare summary score auc roc augment means anova drop firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
 	permute cv enet enet_logit folds iv select rolling states_clusters mixed logreg logreg_fit logreg_step glm_step factors \
-	formula formula_functions dot separation separation_exact nist reference invariance metamorphic projection project_bits \
+	formula formula_functions classes dot separation separation_exact nist reference invariance metamorphic projection project_bits \
 	project_rows feature_hash examples explain rewrite errors columns_at_fault logreg_errors projection_errors \
 	settings edges spi plans
 REGRESS_OPTS = --inputdir=test --outputdir=.

@@ -31,15 +31,17 @@ REVOKE EXECUTE ON FUNCTION gpu_kept_all() FROM PUBLIC;
 COMMENT ON FUNCTION gpu_kept_all() IS 'the sets of kept rows of all roles in all databases, and those being read';
 
 --
--- gpu_tidy: a further column, df
+-- gpu_tidy: further columns, df and class
 --
 
 -- The function's result is changed in the catalogue, as PostgreSQL's own extensions do where CREATE OR REPLACE cannot:
 -- a function that is dropped would take the views that call it along, and the privileges that were granted on it.
 UPDATE pg_catalog.pg_proc
-SET proallargtypes = proallargtypes OPERATOR(pg_catalog.||) 'pg_catalog.float8'::pg_catalog.regtype::pg_catalog.oid,
-    proargmodes = proargmodes OPERATOR(pg_catalog.||) 't'::pg_catalog."char",
-    proargnames = proargnames OPERATOR(pg_catalog.||) 'df'::text
+SET proallargtypes = proallargtypes OPERATOR(pg_catalog.||) 'pg_catalog.float8'::pg_catalog.regtype::pg_catalog.oid
+        OPERATOR(pg_catalog.||) 'pg_catalog.text'::pg_catalog.regtype::pg_catalog.oid,
+    proargmodes = proargmodes OPERATOR(pg_catalog.||) 't'::pg_catalog."char"
+        OPERATOR(pg_catalog.||) 't'::pg_catalog."char",
+    proargnames = proargnames OPERATOR(pg_catalog.||) 'df'::text OPERATOR(pg_catalog.||) 'class'::text
 WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_catalog.regprocedure;
 
 --
@@ -373,6 +375,45 @@ COMMENT ON FUNCTION gpu_lmm_fit(text, text, text, text, text) IS 'linear mixed m
 COMMENT ON FUNCTION gpu_ranef(text, text, text, text, text)
     IS 'predicted effects of each group in a mixed model of the rows of a query, with standard errors';
 COMMENT ON FUNCTION gpu_variances(gpu_model) IS 'variance components of a mixed model';
+
+--
+-- Classes
+--
+
+CREATE FUNCTION gpu_multinom_fit(query text DEFAULT NULL, base text DEFAULT NULL, intercept boolean DEFAULT true,
+                                 formula text DEFAULT NULL, weights text DEFAULT NULL,
+                                 frequencies text DEFAULT NULL, l2 float8 DEFAULT 0, max_iter int DEFAULT 50,
+                                 tol float8 DEFAULT 1e-10, vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                                 kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_multinom_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_class_code(labels text[], "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_class_code' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- Probabilities in the order of gpu_classes(model)
+CREATE FUNCTION gpu_predict_probs(model gpu_model, VARIADIC x "any") RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_predict_probs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_probs(model gpu_model) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_predict_probs_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_class(model gpu_model, VARIADIC x "any") RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_predict_class' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_class(model gpu_model) RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_predict_class_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_classes(model gpu_model) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'gr_classes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION gpu_multinom_fit(text, text, boolean, text, text, text, float8, int, float8, text, text[], text,
+                                     text)
+    IS 'multinomial logistic regression over a query or kept rows: the model';
+COMMENT ON FUNCTION gpu_class_code(text[], "any") IS 'internal: the number of a response''s class';
+COMMENT ON FUNCTION gpu_predict_probs(gpu_model, "any")
+    IS 'probabilities of a model''s classes for a row: its features in order, or a row or jsonb object by their names';
+COMMENT ON FUNCTION gpu_predict_probs(gpu_model) IS 'probabilities of the classes of a model without features';
+COMMENT ON FUNCTION gpu_predict_class(gpu_model, "any")
+    IS 'most probable class of a row: its features in order, or a row or jsonb object by their names';
+COMMENT ON FUNCTION gpu_predict_class(gpu_model) IS 'most probable class of a model without features';
+COMMENT ON FUNCTION gpu_classes(gpu_model) IS 'the classes of a model, in the order of gpu_predict_probs';
 
 --
 -- Comments in plainer words

@@ -59,7 +59,7 @@ CREATE TYPE gpu_model AS (
 
 CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, exponentiate boolean DEFAULT false)
     RETURNS TABLE (term text, estimate float8, std_error float8, statistic float8, p_value float8,
-                   conf_low float8, conf_high float8, df float8)
+                   conf_low float8, conf_high float8, df float8, class text)
     AS 'MODULE_PATHNAME', 'gr_tidy' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 10;
 
 CREATE FUNCTION gpu_glance(model gpu_model)
@@ -1136,6 +1136,29 @@ CREATE FUNCTION gpu_glm_fit(query text DEFAULT NULL, family text DEFAULT 'gaussi
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
+CREATE FUNCTION gpu_multinom_fit(query text DEFAULT NULL, base text DEFAULT NULL, intercept boolean DEFAULT true,
+                                 formula text DEFAULT NULL, weights text DEFAULT NULL,
+                                 frequencies text DEFAULT NULL, l2 float8 DEFAULT 0, max_iter int DEFAULT 50,
+                                 tol float8 DEFAULT 1e-10, vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                                 kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_multinom_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_class_code(labels text[], "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_class_code' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- Probabilities in the order of gpu_classes(model)
+CREATE FUNCTION gpu_predict_probs(model gpu_model, VARIADIC x "any") RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_predict_probs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_probs(model gpu_model) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_predict_probs_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_class(model gpu_model, VARIADIC x "any") RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_predict_class' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_class(model gpu_model) RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_predict_class_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_classes(model gpu_model) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'gr_classes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
@@ -1899,6 +1922,17 @@ COMMENT ON FUNCTION gpu_logreg_fit(text, text, boolean, float8, int, float8, tex
 COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text, text,
                                    text[], boolean, text, text)
     IS 'logistic regression over a query: the model';
+COMMENT ON FUNCTION gpu_multinom_fit(text, text, boolean, text, text, text, float8, int, float8, text, text[], text,
+                                     text)
+    IS 'multinomial logistic regression over a query or kept rows: the model';
+COMMENT ON FUNCTION gpu_class_code(text[], "any") IS 'internal: the number of a response''s class';
+COMMENT ON FUNCTION gpu_predict_probs(gpu_model, "any")
+    IS 'probabilities of a model''s classes for a row: its features in order, or a row or jsonb object by their names';
+COMMENT ON FUNCTION gpu_predict_probs(gpu_model) IS 'probabilities of the classes of a model without features';
+COMMENT ON FUNCTION gpu_predict_class(gpu_model, "any")
+    IS 'most probable class of a row: its features in order, or a row or jsonb object by their names';
+COMMENT ON FUNCTION gpu_predict_class(gpu_model) IS 'most probable class of a model without features';
+COMMENT ON FUNCTION gpu_classes(gpu_model) IS 'the classes of a model, in the order of gpu_predict_probs';
 COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text,
                                 text[], boolean, text, text, text[])
     IS 'generalised linear model over a query: the model';

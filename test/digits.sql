@@ -142,7 +142,8 @@ BEGIN
             estimates := m.coef;
         ELSE
             SELECT array_agg(estimate ORDER BY i), array_agg(std_error ORDER BY i) INTO estimates, std_errors
-            FROM gpu_tidy(m) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, low, high, df, i);
+            FROM gpu_tidy(m) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, low, high,
+        df, class, i);
         END IF;
         f.aliased := coalesce(string_agg((i - 1)::text, ' ' ORDER BY i), '')
             FROM unnest(estimates) WITH ORDINALITY AS u(b, i) WHERE b IS NULL;

@@ -81,6 +81,14 @@ gr_margins_request(const GrMarginModel *model)
 	return made(gr_request_of_margins(model, gr_memory_here(), &err), &err);
 }
 
+GrRequest *
+gr_multinom_request(const GrMultinomPass *pass)
+{
+	GrError		err = {0};
+
+	return made(gr_request_of_multinom(pass, gr_memory_here(), &err), &err);
+}
+
 static GrScores
 scores_of(const GrGlmFit *fit)
 {
@@ -129,6 +137,7 @@ gr_kind_request(GrRequestKind kind, GrRowShape shape, int ngroups, const double 
 	head.kind = kind;
 	head.shape = shape;
 	head.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
+	head.nclasses = kind == GR_REQUEST_MULTINOM ? 2 : 0;
 	layout = gr_request_layout(&head);
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
 		nall += layout.n[k];

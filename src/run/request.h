@@ -10,6 +10,7 @@
 
 #include "compute/glm/glm_fit.h"
 #include "compute/request/margins_request.h"
+#include "compute/request/multinom_request.h"
 #include "compute/request/request.h"
 #include "run/raise.h"
 
@@ -48,6 +49,7 @@ extern GrRequest *gr_logit_face_request(GrRowShape shape, const double *face);
 extern GrRequest *gr_boot_request(const GrBootPass *pass);
 extern GrRequest *gr_row_scores_request(const GrScores *scores);
 extern GrRequest *gr_margins_request(const GrMarginModel *model);
+extern GrRequest *gr_multinom_request(const GrMultinomPass *pass);
 
 /* Makes the request of the sums that a fit with clusters asks for: of one cluster's rows, or of all clusters. */
 extern GrRequest *gr_scores_request(const GrGlmFit *fit);

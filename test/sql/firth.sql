@@ -48,7 +48,8 @@ FROM firth_cases WHERE num_nulls(weights, frequencies, offsets) = 3;
 CREATE FUNCTION firth_lines(m gpu_model, intercept boolean) RETURNS TABLE (term text, estimate float8, std_error float8)
 LANGUAGE sql AS $$
     SELECT (j - intercept::int)::text, t.estimate, t.std_error
-    FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high, df, j)
+    FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high,
+        df, class, j)
     UNION ALL SELECT 'n', (m).n, NULL
     UNION ALL SELECT 'log_lik', (m).log_lik, NULL
 $$;

@@ -113,10 +113,10 @@ CREATE FUNCTION polynomial_digits(also text) RETURNS TABLE (dataset text, coeffi
         FROM (SELECT DISTINCT dataset, degree FROM polynomials) d
     )
     SELECT dataset, (SELECT min(digits(t.estimate, c.estimate))
-        FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, df, k)
+        FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, df, class, k)
                         JOIN nist_certified c ON c.dataset = fit.dataset AND c.stat = 'B' || (k - 1)),
         (SELECT min(digits(t.std_error, c.sd)) FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic,
-            p_value, low, high, df, k)
+            p_value, low, high, df, class, k)
             JOIN nist_certified c ON c.dataset = fit.dataset AND c.stat = 'B' || (k - 1)),
         (SELECT digits(g.sigma, c.estimate) FROM gpu_glance(m) g, nist_certified c
             WHERE c.dataset = fit.dataset AND c.stat = 'rsd'),
@@ -272,7 +272,7 @@ SELECT reason ~ 'read and fitted twice' AS twice FROM gpu_last_run();
 CREATE FUNCTION separated_powers(y text, formula text) RETURNS TABLE (separated text[], errors text[], twice boolean)
 LANGUAGE sql AS $$
     SELECT m.separated, (SELECT array_agg(t.term ORDER BY k)
-        FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, df, k)
+        FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, df, class, k)
         WHERE t.std_error < 'Infinity'), r.reason ~ 'read and fitted twice'
     FROM gpu_logreg_fit(format('SELECT %s AS y, x, g FROM steps', y), formula => formula) m,
     LATERAL (SELECT reason FROM gpu_last_run() WHERE m.n > 0) r

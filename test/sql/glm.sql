@@ -54,7 +54,8 @@ RESET ALL;
 CREATE FUNCTION glm_lines(m gpu_model, intercept boolean) RETURNS TABLE (term text, estimate float8, std_error float8)
 LANGUAGE sql AS $$
     SELECT (j - intercept::int)::text, t.estimate, t.std_error
-    FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high, df, j)
+    FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high,
+        df, class, j)
     UNION ALL SELECT key, value::float8, NULL FROM gpu_glance(m) g, jsonb_each_text(to_jsonb(g))
     WHERE key NOT IN ('converged', 'family', 'link', 'vcov', 'dispersion')
     UNION ALL SELECT 'dispersion', (m).dispersion, NULL
@@ -99,8 +100,8 @@ LANGUAGE sql AS $$
     SELECT b.coef[62] IS NULL, max(abs(u.estimate / v.estimate - 1)) < 1e-11,
     max(abs(u.std_error / v.std_error - 1)) < 1e-12,
            abs(a.iterations - b.iterations) <= 1
-    FROM gpu_tidy(a) WITH ORDINALITY AS u(term, estimate, std_error, statistic, p, low, high, df, k) JOIN
-         gpu_tidy(b) WITH ORDINALITY AS v(term, estimate, std_error, statistic, p, low, high, df, k) USING (k)
+    FROM gpu_tidy(a) WITH ORDINALITY AS u(term, estimate, std_error, statistic, p, low, high, df, class, k) JOIN
+         gpu_tidy(b) WITH ORDINALITY AS v(term, estimate, std_error, statistic, p, low, high, df, class, k) USING (k)
 $$;
 SELECT f.family, s.* FROM (VALUES ('poisson', NULL::float8), ('quasipoisson', NULL),
     ('negative binomial', 2.0)) f(family, theta),

@@ -60,7 +60,8 @@ FROM step_models;
 CREATE FUNCTION step_lines(m gpu_model, intercept boolean) RETURNS TABLE (term text, estimate float8, std_error float8)
     LANGUAGE sql AS $$
     SELECT (j - intercept::int)::text, t.estimate, t.std_error
-    FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high, df, j)
+    FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high,
+        df, class, j)
     UNION ALL SELECT key, value::float8, NULL FROM gpu_glance(m) g, jsonb_each_text(to_jsonb(g))
         WHERE key NOT IN ('converged', 'family', 'link', 'vcov', 'dispersion')
     UNION ALL SELECT 'dispersion', (m).dispersion, NULL

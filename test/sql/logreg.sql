@@ -78,7 +78,8 @@ SELECT gpu_logreg_array_agg(2, ARRAY[x]) FROM grouped;
 CREATE TEMP TABLE m AS SELECT gpu_logreg_agg(am, wt, hp) AS model FROM mtcars;
 SELECT term, digits(statistic, w.z) >= 12 AS statistic, digits(p_value, w.p) >= 11 AS p_value,
     digits(conf_low, w.low) >= 12 AS conf_low, digits(conf_high, w.high) >= 12 AS conf_high
-FROM m, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high, df, i)
+FROM m, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high,
+        df, class, i)
 JOIN (VALUES (1, 2.5345805906866009896, 0.01125820274076300295, 4.2771922815403851638, 33.455405152867924129),
              (2, -2.6341904753723919237, 0.0084338160612911035094, -14.09796820245874177, -2.0689821624305562486),
              (3, 2.0443938517499133541, 0.040914654210384267266, 0.0014972922953254362035,
@@ -88,7 +89,8 @@ JOIN (VALUES (1, 2.5345805906866009896, 0.01125820274076300295, 4.27719228154038
 SELECT term, digits(estimate, w.e) >= 13 AS estimate, digits(std_error, w.se) >= 6 AS std_error,
     digits(statistic, w.z) >= 6 AS statistic, digits(p_value, w.p) >= 6 AS p_value,
        digits(conf_low, w.low) >= 5 AS conf_low, digits(conf_high, w.high) >= 5 AS conf_high
-FROM m, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high, df, i)
+FROM m, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high,
+        df, class, i)
 JOIN (VALUES (1, 18.866298717204096, 7.443558060205274, 2.5345807159169, 0.0112581987166137, 4.27719300236893,
     33.4554044320393),
              (2, -8.0834751824446283, 3.0686751130546961, -2.6341906147236216, 0.0084338125997070, -14.097967884286209,
@@ -97,14 +99,14 @@ JOIN (VALUES (1, 18.866298717204096, 7.443558060205274, 2.5345807159169, 0.01125
                  0.0710138985340240)) AS w(i, e, se, z, p, low, high) USING (i);
 SELECT term, digits(conf_low, w.low) >= 6 AS conf_low, digits(conf_high, w.high) >= 6 AS conf_high
 FROM m, gpu_tidy(model, 0.9) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high,
-    df, i)
+    df, class, i)
 JOIN (VALUES (1, 6.62273524445158, 31.1098621899566), (2, -13.1309965720884, -3.03595379280089),
     (3, 0.00708550912883389, 0.0654256830355992)) AS w(i, low, high) USING (i);
 -- odds ratios with their limits
 SELECT term, digits(estimate, w.ratio) >= 11 AS odds_ratio, digits(conf_low, w.low) >= 11 AS conf_low,
     digits(conf_high, w.high) >= 11 AS conf_high
 FROM m, gpu_tidy(model, exponentiate => true) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value,
-    conf_low, conf_high, df, i)
+    conf_low, conf_high, df, class, i)
 JOIN (VALUES (1, 156145483.50632927192, 72.037893669992049898, 338452594562486.70508),
     (2, 0.00030859673984046910514, 7.5392857430896083077e-7, 0.12631428372038331289),
              (3, 1.0369208455288090088, 1.0014984137971030656, 1.0735961486105853795)) AS w(i, ratio, low, high)
@@ -115,7 +117,7 @@ FROM m, gpu_tidy(model) t, gpu_tidy(model, exponentiate => true) e WHERE t.term 
 SELECT term, digits(estimate, w.ratio) >= 12 AS odds_ratio, digits(conf_low, w.low) >= 8 AS conf_low,
     digits(conf_high, w.high) >= 8 AS conf_high
 FROM gpu_tidy((SELECT gpu_logreg_agg("case", spontaneous, induced) FROM infert), exponentiate => true)
-    WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high, df, i)
+    WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high, df, class, i)
 JOIN (VALUES (1, 0.18125324692120628, 0.107253400250574, 0.306309538371059),
     (2, 3.31085026913197655, 2.18669619903729, 5.01291835118079),
     (3, 1.51911722793173309, 1.01522167339381, 2.27311651502126)) AS w(i, ratio, low, high) USING (i);

@@ -20,7 +20,7 @@ arrays AS (
     SELECT dataset, form, 'B' || t.i - CASE WHEN dataset LIKE 'noint%' THEN 0 ELSE 1 END AS stat, t.estimate,
     t.std_error
     FROM models, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low,
-        conf_high, df, i)
+        conf_high, df, class, i)
     UNION ALL
     SELECT dataset, 'arrays', 'B' || i - CASE WHEN dataset LIKE 'noint%' THEN 0 ELSE 1 END, b, NULL
     FROM arrays, unnest(coef) WITH ORDINALITY AS u(b, i)

@@ -41,7 +41,7 @@ CREATE VIEW offset_digits AS
 SELECT way, dataset, split_part(dataset, ' ', 1) AS kind, digits(t.estimate, f.estimate) AS coef,
     digits(t.std_error, f.std_error) AS se
 FROM offset_models CROSS JOIN gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, lo, hi,
-    df, j)
+    df, class, j)
 JOIN offset_fits f USING (dataset) WHERE f.term = 'x' || j - 1;
 -- at least 14 digits, for the intercept, too
 SELECT kind, way, min(coef) > 14 AS coefficients, min(se) > 14 AS standard_errors, count(*) FROM offset_digits

@@ -9,7 +9,7 @@ WITH t AS (
     WHERE kind = 'ols' AND term NOT IN ('sigma', 'r2', 'rss')
 ), mine AS (
     SELECT fit, g.* FROM fits, gpu_tidy(model) WITH ORDINALITY AS g(term, estimate, std_error, statistic, p_value,
-        conf_low, conf_high, df, i)
+        conf_low, conf_high, df, class, i)
 )
 SELECT t.fit, count(*), min(digits(m.estimate, t.estimate)) >= 14 AS estimates,
     min(digits(m.std_error, t.std_error)) >= 14 AS std_errors
@@ -25,7 +25,7 @@ LATERAL (SELECT estimate FROM reference_fits WHERE fit = 'mtcars_lm' ORDER BY ct
 -- diamonds: R 4.2, lm(price ~ carat + depth + table + x + y + z), to the digits that R prints
 SELECT min(digits(estimate, want)) > 12 AS diamonds
 FROM gpu_tidy(gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds')) WITH ORDINALITY AS t(term,
-    estimate, se, s, p, lo, hi, df, i)
+    estimate, se, s, p, lo, hi, df, class, i)
 JOIN unnest(ARRAY[20849.3164130459, 10686.3090806305, -203.154052395548, -102.445652128186, -1315.66784180353,
     66.3216023211798, 41.6276970148257])
     WITH ORDINALITY AS w(want, i) USING (i);

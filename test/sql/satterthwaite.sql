@@ -32,7 +32,7 @@ LEFT JOIN (VALUES ('clusters, classes', 'binomial', 'logit'), ('clusters, classe
 SELECT count(*) AS df, max(abs(t.df / f.df - 1)) FILTER (WHERE dataset !~ 'nearly|far') < 1e-9 AS agree,
     max(abs(t.df / f.df - 1)) < 1e-4 AS others
 FROM satt_models JOIN satt_fits f USING (dataset, clusters), gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error,
-    statistic, p_value, conf_low, conf_high, df, number) WHERE number = f.term;
+    statistic, p_value, conf_low, conf_high, df, class, number) WHERE number = f.term;
 SELECT (m).df_inference, round(t.df::numeric, 1) AS df FROM satt_models, gpu_tidy(m) t WHERE dataset = 'leverage';
 -- tests and limits use them, for linear and other models
 SELECT bool_and(abs(t.p_value - gpu_pt(-abs(t.statistic), t.df) * 2) < 1e-12 AND

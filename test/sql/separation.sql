@@ -187,7 +187,7 @@ SELECT count(*), bool_and(signs = want) AS as_decided
 FROM (SELECT d, string_agg(CASE estimate WHEN 'Infinity' THEN '+' WHEN '-Infinity' THEN '-' ELSE CASE
     WHEN estimate IS NULL THEN 'n' ELSE 'f' END END, '' ORDER BY o) AS signs
     FROM small_fits, gpu_tidy(m) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low,
-        conf_high, df, o) GROUP BY d) s JOIN (VALUES
+        conf_high, df, class, o) GROUP BY d) s JOIN (VALUES
     (0,'-+'), (1,'-++'), (2,'-+++'), (3,'-+n+n'), (6,'--++'), (7,'-+nn+'), (15,'-+nnn'), (21,'-++'), (22,'-+++'),
     (23,'-n+nn'), (26,'-+++'), (30,'-f++'), (37,'+--'), (41,'-++'), (42,'-+++'), (43,'-+n++'), (46,'-+-+'),
     (47,'-+n++'), (51,'n+nn+'), (52,'f+'), (61,'-++'), (62,'-+++'), (63,'-n+++'), (65,'-+-'), (66,'-n++'),

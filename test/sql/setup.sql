@@ -125,7 +125,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 CREATE FUNCTION std_errors(model gpu_model) RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_agg(std_error ORDER BY i) FROM gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error,
-        statistic, p_value, lo, hi, df, i)
+        statistic, p_value, lo, hi, df, class, i)
 $$;
 -- One row, of which the planner expects a million: a query over it is treated as one whose rows don't fit. Such a query
 -- is run for each pass if its plan is parallel; otherwise its rows go to a temporary file.

@@ -20,7 +20,7 @@ SELECT way, dataset, f.features, f.response, f.intercept, f.l2,
        min(digits(t.estimate, f.estimate)) >= CASE dataset WHEN 'filip' THEN 11 ELSE 13 END AS estimates,
        min(digits(t.std_error, f.std_error)) >= CASE dataset WHEN 'filip' THEN 10 ELSE 13 END AS std_errors, count(*)
 FROM states_models s
-CROSS JOIN LATERAL gpu_tidy(m) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p, low, high, df, k)
+CROSS JOIN LATERAL gpu_tidy(m) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p, low, high, df, class, k)
 JOIN states_fits f USING (dataset, features, response, intercept, l2)
 WHERE f.term = CASE WHEN t.term = '(intercept)' THEN 'intercept' WHEN t.term = 'y' THEN '0' ELSE substr(t.term, 2) END
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;

@@ -29,7 +29,7 @@ sub page_names
 	my ($root) = @_;
 
 	my @names = grep { -e } "$root/README.md", map { "$root/docs/$_.md" }
-		('tutorial', 'linear', 'states', 'formulas', 'glm', 'covariances', 'effects', 'mixed');
+		('tutorial', 'linear', 'states', 'formulas', 'glm', 'classes', 'covariances', 'effects', 'mixed');
 	my @howto = grep { !m{/index\.md$} } glob("$root/docs/howto/*.md"), glob("$root/docs/migrating/*.md");
 
 	return map { s/^\Q$root\E\///r } @names, grep({ read_page($_) =~ /^```sql$/m } reference_pages($root)), @howto;

@@ -37,6 +37,7 @@ extern "C" {
 #define GR_EXTRA_VCOV_LOW "vcov_low"	/* low halves of vcov, see vcov_low.h */
 #define GR_EXTRA_ABSORBED "absorbed"	/* names of the absorbed columns, as in a formula */
 #define GR_EXTRA_EFFECTS "effects"	/* numbers of the absorbed effects, see GrAbsorbed */
+#define GR_EXTRA_CLASSES "classes"	/* labels of classes: for each, { nbytes label } with a space behind nbytes */
 
 typedef struct GrExtra
 {

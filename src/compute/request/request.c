@@ -442,7 +442,9 @@ gr_request_is_mergeable(const GrRequest *head)
 	return head->kind >= 0 && head->kind < GR_NREQUESTS && head->shape.nfeatures >= 0 &&
 		head->shape.nfeatures < GR_ROW_NCOLS_MAX && head->nactive >= 0 && head->nactive <= GR_BOOT_TERMS_MAX &&
 		head->nreps >= 0 && head->nreps <= GR_BOOT_REPS_MAX && head->ninfluence >= 0 &&
-		head->ninfluence <= gr_nterms(GR_ROW_NCOLS_MAX) && groups_fit(head);
+		head->ninfluence <= gr_nterms(GR_ROW_NCOLS_MAX) && head->nclasses >= 0 &&
+		head->nclasses <= GR_REQUEST_CLASSES_MAX && (head->nclasses >= 2 || !kinds[head->kind]->classes) &&
+		groups_fit(head);
 }
 
 size_t
@@ -773,7 +775,8 @@ gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrEr
 		return gr_fail(err, GR_INVALID, 0, "no request of %zu bytes", nbytes);
 	if (request->kind < 0 || request->kind >= GR_NREQUESTS ||
 		(request->flags & ~kinds[request->kind]->flags) != 0 ||
-		(request->way != 0 && kinds[request->kind]->sum_whole == NULL) || request->zero != 0)
+		(request->way != 0 && kinds[request->kind]->sum_whole == NULL) ||
+		(request->nclasses != 0) != kinds[request->kind]->classes)
 		return gr_fail(err, GR_INVALID, 0, "there is no request of kind %d", (int) request->kind);
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
 		if (request->offsets[k] > nbytes || request->offsets[k] % sizeof(double) != 0)

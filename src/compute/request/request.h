@@ -44,10 +44,12 @@ typedef enum GrRequestArray
 	GR_REQUEST_FACES,
 	GR_REQUEST_FACE_ABSOLUTE,
 	GR_REQUEST_FACTOR,
-	GR_REQUEST_LINES,			/* a bootstrap's influence */
+	GR_REQUEST_LINES,			/* a bootstrap's influence; the responses of classes */
 	GR_REQUEST_STEPS,
 	GR_REQUEST_NARRAYS
 } GrRequestArray;
+
+#define GR_REQUEST_CLASSES_MAX 1000	/* limit of GrRequest.nclasses */
 
 #define GR_REQUEST_LINEAR 1		/* see GrPass.linear */
 #define GR_REQUEST_COUNTS 2		/* see GrPass.counts */
@@ -81,7 +83,7 @@ typedef struct GrRequest
 	 * ngroups = 0: all rows are one group, and keys are ignored.
 	 */
 	int32_t		ngroups;
-	int32_t		zero;			/* 0 */
+	int32_t		nclasses;		/* number of classes; 0: the kind has none */
 	uint64_t	offsets[GR_REQUEST_NARRAYS];	/* bytes from the begin of the head; 0: the array is absent */
 } GrRequest;
 
@@ -326,6 +328,7 @@ typedef struct GrRequestOps
 	bool		takes_keys;
 	bool		totals;			/* see gr_request_has_totals() */
 	bool		polls;			/* see gr_request_polls() */
+	bool		classes;		/* requests have classes, at most GR_REQUEST_CLASSES_MAX */
 	int			batch;			/* see gr_request_batch() */
 } GrRequestOps;
 

@@ -70,6 +70,16 @@ gr_columns_shape(const GrColumns *columns)
 
 #define GR_CLUSTER_COLUMNS_MAX 8	/* cluster columns; covariances have GR_CLUSTERS_MAX, mixed models more */
 
+/* The classes of a response; see rows/query/classes.h */
+typedef struct GrClasses
+{
+	const char *base;			/* input: label of the class that comes first; NULL: the first by the type's order */
+	const char *column;			/* name of the response; NULL: not found */
+	int			n;
+	const char **labels;
+	double	   *values;			/* numbers that stand for the classes in rows */
+} GrClasses;
+
 /*
  * Roles of a query's columns besides the response and the features, and how features are made of columns. Names of
  * columns are NULL where no column has the role.
@@ -96,6 +106,7 @@ typedef struct GrRoles
 	const char *const *absorbed;
 	const char *absorb_role;	/* the SQL argument that names absorbed columns */
 	bool		takes_offset;	/* the formula may have offset() */
+	GrClasses  *classes;		/* receives the classes of the response; NULL: the response is a number */
 	const char *formula;		/* formula for the features, or NULL; see frame.h */
 	bool		intercept;		/* the model has an intercept, unless the formula says otherwise */
 	bool		centered;		/* powers may be about centers; see design_moves.h */

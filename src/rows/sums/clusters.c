@@ -21,7 +21,10 @@
 typedef struct ClusterReceiver
 {
 	GrReceiver	base;
-	GrGlmFit *fit;
+	GrGlmFit *fit;				/* NULL: take gets the sums */
+	GrTakeClusterSums take;
+	void	   *arg;
+	int64		nclusters;
 	Size		nsums;			/* number of sums of a cluster */
 	int64		nrows;			/* rows of all clusters */
 } ClusterReceiver;
@@ -49,15 +52,21 @@ gr_clusters_check(const GrIngest *ingest)
 		gr_check_groupable(gr_cluster_type(ingest, k), gr_cluster_name(ingest, k));
 }
 
-void
-gr_clusters_check_met(const GrGlmFit *fit, const char *name)
+static void
+check_met(int64 nclusters, const char *name)
 {
-	if (fit->nclusters_met < 2)
+	if (nclusters < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cluster-robust covariances need at least two clusters"),
 				 errdetail("Column \"%s\" has the same value in every row used.", name),
 				 errhint("Name a column that has different values among these rows.")));
+}
+
+void
+gr_clusters_check_met(const GrGlmFit *fit, const char *name)
+{
+	check_met(fit->nclusters_met, name);
 }
 
 /* Adds the sums of one group to the fit. The group may have no complete row. */
@@ -75,7 +84,10 @@ receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 		return true;
 	result = gr_request_result(value, receiver->nsums);
 	receiver->nrows += result.counts.nrows;
-	if (result.counts.nrows > 0 && !gr_glm_add_cluster(receiver->fit, result.sums, &gr_host, &err))
+	receiver->nclusters += result.counts.nrows > 0;
+	if (result.counts.nrows > 0 && receiver->fit == NULL)
+		receiver->take(receiver->arg, result.sums);
+	else if (result.counts.nrows > 0 && !gr_glm_add_cluster(receiver->fit, result.sums, &gr_host, &err))
 		gr_raise(&err);
 	gr_request_free(&result);
 	return true;
@@ -92,7 +104,8 @@ check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nr
 				 errdetail("The query returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", nrows,
 						   receiver->nrows),
 				 errhint("Store the result of the query in a table, and use that.")));
-	gr_clusters_check_met(receiver->fit, gr_cluster_name(ingest, Min(receiver->fit->way, ingest->nclusters - 1)));
+	check_met(receiver->nclusters,
+			  gr_cluster_name(ingest, receiver->fit == NULL ? 0 : Min(receiver->fit->way, ingest->nclusters - 1)));
 }
 
 void
@@ -111,4 +124,22 @@ gr_clusters_sum(const GrIngest *given, GrGlmFit *fit, int64 nrows)
 	check_clusters(&keyless, &receiver, nrows);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+void
+gr_sum_clusters(const GrIngest *given, GrRequest *request, int64 nrows, GrTakeClusterSums take, void *arg)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const GrIngest keyless = gr_ingest_without_key(given);
+	ClusterReceiver receiver = {
+		.base.pub.receiveSlot = receive_cluster,.take = take,.arg = arg,.nsums = gr_request_nsums(request)
+	};
+	Datum		datum = gr_request_datum(request, keyless.rules.weighting, NULL);
+
+	gr_run_plan(gr_plan_request_by_cluster(&keyless, datum, 0), NULL, &receiver.base, 0);
+	check_clusters(&keyless, &receiver, nrows);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	pfree(request);
 }

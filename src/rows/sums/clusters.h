@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "compute/glm/glm_fit.h"
+#include "compute/request/request.h"
 #include "rows/sums/ingest.h"
 
 /* Raises an ERROR unless the prepared query can be run again and grouped by its clusters. */
@@ -22,6 +23,16 @@ extern void gr_clusters_check(const GrIngest *ingest);
  * were read for the fit. ERROR if the number is another now, or if a column has one value in all rows
  */
 extern void gr_clusters_sum(const GrIngest *ingest, GrGlmFit *fit, int64 nrows);
+
+/* Callback for the sums of a cluster, which are valid during the call */
+typedef void (*GrTakeClusterSums) (void *arg, const double *sums);
+
+/*
+ * Makes the sums of a request for each cluster of the first cluster column, and calls take for them. nrows: as above.
+ * Frees the request. ERROR as for gr_clusters_sum()
+ */
+extern void gr_sum_clusters(const GrIngest *ingest, GrRequest *request, int64 nrows, GrTakeClusterSums take,
+								void *arg);
 
 /* Raises an ERROR unless the fit has met two clusters. name: the cluster column, for the message */
 extern void gr_clusters_check_met(const GrGlmFit *fit, const char *name);

@@ -20,6 +20,7 @@
 #include "compute/base/compute.h"
 #include "compute/linalg/gram.h"
 #include "rows/columns/columns.h"
+#include "rows/query/classes.h"
 #include "rows/query/frame.h"
 #include "rows/query/query.h"
 #include "rows/query/wrapper.h"
@@ -471,6 +472,9 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	GrRoles		own = *roles;
 
 	*ingest = (GrIngest) {.function = function,.rules = {family, roles->weighting, 0}};
+	ingest->pulled = roles->classes != NULL;
+	if (roles->classes != NULL)
+		analysed = gr_find_classes(analysed, function, roles);
 	if (roles->unit_weights)
 		analysed = add_unit_weights(analysed, &own);
 	if (roles->key != NULL)

@@ -42,6 +42,7 @@ typedef struct GrIngest
 	double		nrows_estimate; /* number of rows that the planner expects */
 	GrPlan	   *ring_plan;		/* NULL until gr_plan_ring() */
 	int			nworkers;		/* parallel workers of sums_plan or ring_plan */
+	bool		pulled;			/* a remote query's rows come here: its nodes do not make the sums */
 	bool		remote;			/* gr_is_remote(plan); then nrows_estimate is 0 */
 	bool		shipped;		/* a foreign server makes the sums */
 	bool		repeatable;		/* the query returns the same rows again under the same snapshot */

@@ -10,10 +10,13 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "compute/classes/multinom_sums.h"
 #include "compute/design/derive.h"
 #include "rows/columns/design_values.h"
 #include "rows/columns/levels.h"
+#include "rows/kept/kept_numbers.h"
 #include "rows/kept/kept_set.h"
+#include "rows/query/classes.h"
 #include "rows/query/frame.h"
 #include "rows/sums/folds.h"
 #include "rows/sums/kept_clusters.h"
@@ -43,6 +46,7 @@ typedef struct Reading
 	int			nsteps;
 	int			found[GR_ROLES_MAX];	/* positions of the response and the columns with roles */
 	int			nroles;
+	int			class_column;	/* kept column of the response, whose numbers stand for classes; -1: none */
 } Reading;
 
 static void raise_none(const GrDeriveCounts *counts) __attribute__((noreturn));
@@ -133,7 +137,8 @@ describe_as_query(Reading *r)
 	TupleDesc	columns = CreateTemplateTupleDesc(n);
 
 	for (int k = 0; k < n; k++)
-		TupleDescInitEntry(columns, k + 1, NULL, type_of(r->set.columns[k].kind), -1, 0);
+		TupleDescInitEntry(columns, k + 1, NULL,
+						   k == r->class_column ? FLOAT8OID : type_of(r->set.columns[k].kind), -1, 0);
 	r->described.columns = columns;
 	r->described.names = r->set.names;
 }
@@ -501,7 +506,7 @@ static void
 check_roles(const Reading *r)
 {
 	for (int i = 0; i < r->nroles; i++)
-		if (r->set.columns[r->found[i]].kind == GR_KEPT_FACTOR)
+		if (r->set.columns[r->found[i]].kind == GR_KEPT_FACTOR && r->found[i] != r->class_column)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("kept column \"%s\" is a category", r->set.names[r->found[i]]),
@@ -539,6 +544,33 @@ static GrDerivation *
 derive_features(const Reading *r, GrIngest *ingest)
 {
 	return ingest->row_design == NULL ? derive_columns(r, ingest) : derive_design(r, ingest);
+}
+
+/* Sets the classes of the response, whose kept column has their numbers. */
+static void
+find_classes(const Reading *r)
+{
+	const GrKeptColumn *column = &r->set.columns[r->class_column];
+	double	   *codes = palloc(Max(column->levels.n, GR_MULTINOM_CLASSES_MAX + 1) * sizeof(double));
+	GrLevels	levels = {0};
+	int			n;
+
+	gr_check_class_type(column->kind == GR_KEPT_FACTOR ? TEXTOID : column->type, column->name);
+	if (column->kind != GR_KEPT_NUMBER)
+		list_levels(column, &levels, codes);
+	else
+	{
+		n = gr_kept_numbers(r->rows->kept, r->rows->filter, r->class_column, codes, GR_MULTINOM_CLASSES_MAX);
+		for (int k = 0; k < n; k++)
+		{
+			char	   *label = psprintf("%.0f", k < GR_MULTINOM_CLASSES_MAX ? codes[k] : INFINITY);
+
+			add_level(&levels, (GrString) {label, (int) strlen(label)});
+		}
+	}
+	if (levels.n == 0)
+		raise_none(&(GrDeriveCounts) {.nfiltered = r->set.entry.nrows});
+	gr_set_classes(&r->roles, column->name, &levels, codes);
 }
 
 /*
@@ -591,10 +623,13 @@ open_reading(Reading *r, GrIngest *ingest)
 	check_request(r);
 	r->clusters = r->sides;
 	r->client = gr_kept_open(r->rows->kept, &r->set);
+	r->class_column = r->roles.classes == NULL ? -1 : gr_class_column(r->set.ncolumns, r->set.names, &r->roles);
 	add_key(r);
 	describe_as_query(r);
 	read_filter(r);
 	find_clusters(r);
+	if (r->class_column >= 0)
+		find_classes(r);
 }
 
 /* Makes a source of the rows that pass the filter, at most nrows_max of them. */
@@ -693,31 +728,6 @@ find_fold(Reading *r, const char *name)
 	r->roles.clusters[0] = name;
 }
 
-/* Lists the different numbers of the fold column in rows that pass the filter; ERROR if there are more than most. */
-static int
-list_numbers(const Reading *r, double *values, int most)
-{
-	GrKeptReader *reader = gr_kept_reader(r->rows->kept, r->rows->filter);
-	const double *row;
-	int			n = 0;
-
-	while ((row = gr_kept_next(reader)) != NULL)
-	{
-		double		value = row[r->fold];
-		int			k = 0;
-
-		if (isnan(value))
-			continue;
-		while (k < n && values[k] != value)
-			k++;
-		if (k == most)
-			gr_raise_many_folds(most);
-		if (k == n)
-			values[n++] = value;
-	}
-	return n;
-}
-
 /* Lists the values of the fold column; ERROR if there are more than most. */
 static double *
 list_folds(const Reading *r, int most, int *n)
@@ -726,7 +736,7 @@ list_folds(const Reading *r, int most, int *n)
 	double	   *values = palloc(Max(most, Max(column->levels.n, 2)) * sizeof(double));
 
 	if (column->kind == GR_KEPT_NUMBER)
-		*n = list_numbers(r, values, most);
+		*n = gr_kept_numbers(r->rows->kept, r->rows->filter, r->fold, values, most);
 	else
 	{
 		GrLevels	levels = {0};

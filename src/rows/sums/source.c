@@ -89,7 +89,7 @@ static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
 	return gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || ingest->design != NULL ||
-		ingest->columns->key ||
+		ingest->columns->key || ingest->pulled ||
 		ingest->columns->n <= gr_nroles(ingest->columns) ||
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }

@@ -96,12 +96,12 @@ check_mixed(const GrModel *small, const GrModel *large)
 static void
 check_nested(const GrModel *small, const GrModel *large)
 {
-	if (small->distribution.family != large->distribution.family || small->quasi != large->quasi ||
-		small->distribution.link != large->distribution.link)
+	if (small->kind != large->kind || small->distribution.family != large->distribution.family ||
+		small->quasi != large->quasi || small->distribution.link != large->distribution.link)
 		bad_comparison(psprintf("The families and links are %s (%s) and %s (%s).",
-								gr_family_name(small->distribution.family, small->quasi),
+								gr_model_family(small),
 								gr_link_name(small->distribution.link),
-								gr_family_name(large->distribution.family, large->quasi),
+								gr_model_family(large),
 								gr_link_name(large->distribution.link)), NESTED_HINT);
 	if (small->nrows != large->nrows)
 		bad_comparison(psprintf("The models are fitted to " INT64_FORMAT " and " INT64_FORMAT " rows.", small->nrows,
@@ -201,8 +201,8 @@ gr_anova(PG_FUNCTION_ARGS)
 	const GrModel *small = &models[0];
 	const GrModel *large = &models[1];
 
-	gr_read_model(fcinfo, 0, &models[0], GR_MODEL_SUMS);
-	gr_read_model(fcinfo, 1, &models[1], GR_MODEL_SUMS);
+	gr_read_any_model(fcinfo, 0, &models[0], GR_MODEL_SUMS);
+	gr_read_any_model(fcinfo, 1, &models[1], GR_MODEL_SUMS);
 	if (nparameters_of(small) > nparameters_of(large))
 	{
 		small = &models[1];
@@ -233,8 +233,12 @@ static bool
 mark_effect(const GrModel *model, const char *name, bool *wanted)
 {
 	int			n;
-	GrModelEffect *effects = gr_model_effects(model, &n);
+	GrModelEffect *effects;
 
+	/* terms of other kinds do not follow the design's */
+	if (model->kind != GR_KIND_GLM)
+		return false;
+	effects = gr_model_effects(model, &n);
 	for (int t = 0; t < n; t++)
 		if (strcmp(effects[t].name, name) == 0)
 		{
@@ -242,6 +246,23 @@ mark_effect(const GrModel *model, const char *name, bool *wanted)
 			return true;
 		}
 	return false;
+}
+
+/* Sets wanted[k] for the terms of all classes that have this name without their class. Returns false if none has. */
+static bool
+mark_in_classes(const GrModel *model, const char *name, bool *wanted)
+{
+	bool		any = false;
+
+	for (int k = 0; k < model->nterms && model->kind == GR_KIND_MULTINOM; k++)
+	{
+		const char *term;
+
+		(void) gr_model_class(model, k, &term);
+		if (strcmp(term, name) == 0)
+			wanted[k] = any = true;
+	}
+	return any;
 }
 
 /* Sets wanted[k] for the terms named. Raises an ERROR if the model has no term of a name. */
@@ -266,6 +287,8 @@ mark_named(const GrModel *model, ArrayType *names, bool *wanted)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("terms must not contain NULL")));
 		name = TextDatumGetCString(items[i]);
+		if (mark_in_classes(model, name, wanted))
+			continue;
 		low = gr_model_find_term(model, sorted, name);
 		if ((low == model->nterms || strcmp(model->terms[sorted[low]], name) != 0) && !mark_effect(model, name, wanted))
 			refuse_term(name, "is not in the model", NULL);
@@ -287,8 +310,8 @@ terms_to_test(const GrModel *model, ArrayType *names, int *n)
 	if (names != NULL)
 		mark_named(model, names, wanted);
 	else
-		for (int k = model->intercept ? 1 : 0; k < model->nterms; k++)
-			wanted[k] = true;
+		for (int k = 0; k < model->nterms; k++)
+			wanted[k] = !gr_model_is_intercept(model, k);
 	*n = 0;
 	for (int k = 0; k < model->nterms; k++)
 	{
@@ -370,7 +393,7 @@ gr_wald(PG_FUNCTION_ARGS)
 		InitMaterializedSRF(fcinfo, 0);
 		return (Datum) 0;
 	}
-	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
+	gr_read_any_model(fcinfo, 0, &model, GR_MODEL_ALL);
 	terms = terms_to_test(&model, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), &n);
 	if (model.vcov == NULL)
 		ereport(ERROR,

@@ -22,7 +22,7 @@ PG_FUNCTION_INFO_V1(gr_glance);
 
 /* Number of columns of gpu_tidy in release 0.1.0, and now */
 #define TIDY_COLUMNS_OLD 7
-#define TIDY_COLUMNS 8
+#define TIDY_COLUMNS 9
 
 /*
  * True if the data determine to which infinity the separated term k diverges. If they do not, its variance is infinite.
@@ -52,10 +52,13 @@ fill_row(const GrModel *model, int k, double df, double quantile, bool exponenti
 	double		statistic = estimate / std_error;
 	double		low = estimate - quantile * std_error;
 	double		high = estimate + quantile * std_error;
+	const char *term;
+	const char *class;
 
 	if (is_separated)
 		estimate = has_sign(model, k) ? model->separated[k] * INFINITY : NAN;
-	values[0] = CStringGetTextDatum(model->terms[k]);
+	class = gr_model_class(model, k, &term);
+	values[0] = CStringGetTextDatum(term);
 	gr_set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
 	gr_set_float(&values[2], &nulls[2], std_error);
 	gr_set_float(&values[3], &nulls[3], statistic);
@@ -63,11 +66,14 @@ fill_row(const GrModel *model, int k, double df, double quantile, bool exponenti
 	gr_set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
 	gr_set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
 	gr_set_float(&values[7], &nulls[7], isnan(std_error) ? NAN : df);
+	nulls[8] = class == NULL;
+	if (class != NULL)
+		values[8] = CStringGetTextDatum(class);
 }
 
 /*
  * gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): one row per term. The SQL function of release
- * 0.1.0 has no column df.
+ * 0.1.0 has neither df nor class.
  */
 Datum
 gr_tidy(PG_FUNCTION_ARGS)
@@ -83,7 +89,7 @@ gr_tidy(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
 				 errhint("0.95 gives 95%% confidence limits.")));
-	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
+	gr_read_any_model(fcinfo, 0, &model, GR_MODEL_ALL);
 	InitMaterializedSRF(fcinfo, 0);
 	if (rsinfo->setDesc->natts != TIDY_COLUMNS_OLD && rsinfo->setDesc->natts != TIDY_COLUMNS)
 		elog(ERROR, "result type is not that of gpu_tidy");
@@ -117,7 +123,7 @@ gr_glance(PG_FUNCTION_ARGS)
 	Datum		values[21];
 	bool		nulls[21] = {false};
 
-	gr_read_model(fcinfo, 0, &model, GR_MODEL_SUMS);
+	gr_read_any_model(fcinfo, 0, &model, GR_MODEL_SUMS);
 	gr_model_summarise(&model, &s);
 	InitMaterializedSRF(fcinfo, 0);
 	values[0] = Int64GetDatum(model.nrows);
@@ -137,7 +143,7 @@ gr_glance(PG_FUNCTION_ARGS)
 	values[14] = Int32GetDatum(model.iterations);
 	values[15] = BoolGetDatum(model.converged);
 	gr_set_float(&values[16], &nulls[16], s.pseudo_r_squared);
-	values[17] = CStringGetTextDatum(gr_family_name(model.distribution.family, model.quasi));
+	values[17] = CStringGetTextDatum(gr_model_family(&model));
 	values[18] = CStringGetTextDatum(gr_link_name(model.distribution.link));
 	gr_set_float(&values[19], &nulls[19], gr_model_dispersion(&model));
 	nulls[20] = model.vcov_type == NULL;

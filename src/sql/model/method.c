@@ -18,6 +18,25 @@
 #define MIXED_ML "lmm (ml)"
 #define ELASTIC_NET " (elastic net)"
 
+const char *
+gr_kind_family(GrModelKind kind)
+{
+	static const char *const families[GR_NKINDS] = {NULL, "multinomial", "ordinal", "conditional"};
+
+	return families[kind];
+}
+
+/* Returns the name of a model's kind or family for the method. */
+static const char *
+method_name(const GrMethod *method)
+{
+	static const char *const names[GR_NKINDS] = {
+		NULL, "multinomial regression", "ordinal regression", "conditional logistic regression"
+	};
+
+	return method->kind == GR_KIND_GLM ? gr_family_method(method->distribution, method->quasi) : names[method->kind];
+}
+
 /* Appends " (what = number)", with the digits that read back as the same number. */
 static void
 append_part(StringInfo buf, const char *what, double number)
@@ -36,8 +55,7 @@ gr_method_text(const GrMethod *method)
 
 	initStringInfo(&buf);
 	appendStringInfoString(&buf, method->iv ? IV :
-						   method->mixed ? (method->reml ? MIXED_REML : MIXED_ML) :
-						   gr_family_method(method->distribution, method->quasi));
+						   method->mixed ? (method->reml ? MIXED_REML : MIXED_ML) : method_name(method));
 	if (method->firth)
 		appendStringInfoString(&buf, " (firth)");
 	if (method->l2 != 0)
@@ -100,7 +118,7 @@ read_net(const char *parts, GrMethod *method)
 bool
 gr_read_method(const text *value, GrMethod *method)
 {
-	const char *name = gr_family_method(method->distribution, method->quasi);
+	const char *name = method_name(method);
 	char	   *parts;
 
 	method->l2 = method->theta_error = method->alpha = method->lambda = 0;
@@ -112,7 +130,7 @@ gr_read_method(const text *value, GrMethod *method)
 	method->iv = gr_is_linear(method->distribution) && strcmp(parts, IV) == 0;
 	method->reml = gr_is_linear(method->distribution) && strcmp(parts, MIXED_REML) == 0;
 	method->mixed = method->reml || (gr_is_linear(method->distribution) && strcmp(parts, MIXED_ML) == 0);
-	method->firth = gr_is_logistic(method->distribution) && !method->quasi &&
+	method->firth = method->kind == GR_KIND_GLM && gr_is_logistic(method->distribution) && !method->quasi &&
 		strstr(parts, " (firth)") != NULL;
 	if (read_part(parts, "l2", &method->l2) && !(method->l2 > 0 && isfinite(method->l2)))
 		return false;

@@ -9,9 +9,23 @@
 
 #include "compute/dist/family.h"
 
+/* Kinds of models that differ in what their coefficients mean */
+typedef enum GrModelKind
+{
+	GR_KIND_GLM,				/* linear and generalised linear models: one linear predictor */
+	GR_KIND_MULTINOM,			/* a linear predictor for each class but the base */
+	GR_KIND_ORDINAL,			/* thresholds between classes, then one linear predictor without an intercept */
+	GR_KIND_CONDITIONAL,		/* one linear predictor without an intercept, within strata */
+	GR_NKINDS
+} GrModelKind;
+
+/* Returns the family by which a gpu_model names a kind, such as "multinomial"; NULL for GR_KIND_GLM. */
+extern const char *gr_kind_family(GrModelKind kind);
+
 /* Contents of the field */
 typedef struct GrMethod
 {
+	GrModelKind kind;
 	GrDistribution distribution;
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* ridge penalty, >= 0 */
@@ -39,7 +53,7 @@ gr_method_is_plain(const GrMethod *method)
 	return !method->iv && !method->mixed && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
 }
 
-/* Reads value into method, whose distribution and quasi must be set. Returns false if value does not fit them. */
+/* Reads value into method, whose kind, distribution and quasi must be set. Returns false if value does not fit them. */
 extern bool gr_read_method(const text *value, GrMethod *method);
 
 #endif							/* GPUREG_METHOD_H */

@@ -167,9 +167,9 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	bool		nulls[MODEL_NFIELDS] = {false};
 	GrModelExtras extras;
 	const GrMethod method = {
-		.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,.firth = model->firth,
-		.iv = model->iv,.mixed = model->mixed,.reml = model->reml,.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,
-		.lambda = model->net_lambda
+		.kind = model->kind,.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,
+		.firth = model->firth,.iv = model->iv,.mixed = model->mixed,.reml = model->reml,
+		.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,.lambda = model->net_lambda
 	};
 
 	if (tupdesc->natts != MODEL_NFIELDS)
@@ -179,7 +179,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	values[F_METHOD] = gr_method_is_plain(&method) ?
+	values[F_METHOD] = gr_method_is_plain(&method) && method.kind == GR_KIND_GLM ?
 		CStringGetTextDatum(gr_family_method(method.distribution, method.quasi)) :
 		PointerGetDatum(gr_method_text(&method));
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
@@ -198,7 +198,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
 	values[F_DEVICE] = CStringGetTextDatum(model->device);
 	gr_set_float(&values[F_LOG_LIK], &nulls[F_LOG_LIK], model->log_lik);
-	values[F_FAMILY] = CStringGetTextDatum(gr_family_name(model->distribution.family, model->quasi));
+	values[F_FAMILY] = CStringGetTextDatum(gr_model_family(model));
 	values[F_LINK] = CStringGetTextDatum(gr_link_name(model->distribution.link));
 	/* INFINITY, not NULL: no field of a common model is NULL, so "model IS NOT NULL" is true */
 	values[F_THETA] = Float8GetDatum(gr_family(model->distribution.family)->has_theta ? model->distribution.theta :
@@ -465,13 +465,18 @@ is_text(const text *value, const char *expected)
 	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
 }
 
-/* Returns the family and link. If the model has neither, as models of earlier versions, method decides. */
+/*
+ * Returns the family and link, and sets *kind and *quasi. If the model has neither, as models of earlier versions,
+ * method decides. Kinds with classes have the binomial family and its links.
+ */
 static GrDistribution
-read_distribution(const Datum *values, const bool *nulls, bool *quasi)
+read_distribution(const Datum *values, const bool *nulls, GrModelKind *kind, bool *quasi)
 {
 	GrDistribution distribution = {GR_GAUSSIAN, GR_IDENTITY};
+	char	   *family;
 
 	*quasi = false;
+	*kind = GR_KIND_GLM;
 	if (nulls[F_FAMILY] || nulls[F_LINK])
 	{
 		char	   *method = text_to_cstring(DatumGetTextPP(values[F_METHOD]));
@@ -480,7 +485,11 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 			distribution = (GrDistribution) {GR_BINOMIAL, GR_LOGIT};
 		return distribution;
 	}
-	if (!gr_family_named(text_to_cstring(DatumGetTextPP(values[F_FAMILY])), &distribution.family, quasi) ||
+	family = text_to_cstring(DatumGetTextPP(values[F_FAMILY]));
+	*kind = gr_kind_named(family);
+	if (*kind != GR_KIND_GLM)
+		distribution.family = GR_BINOMIAL;
+	if ((*kind == GR_KIND_GLM && !gr_family_named(family, &distribution.family, quasi)) ||
 		!gr_link_named(text_to_cstring(DatumGetTextPP(values[F_LINK])), &distribution.link) ||
 		!gr_family_has_link(distribution.family, distribution.link))
 		gr_bad_model("Its family or link is unknown to this version of gpureg.");
@@ -497,7 +506,8 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 {
 	GrMethod	method;
 
-	method.distribution = model->distribution = read_distribution(values, nulls, &model->quasi);
+	method.distribution = model->distribution = read_distribution(values, nulls, &model->kind, &model->quasi);
+	method.kind = model->kind;
 	method.quasi = model->quasi;
 	if (!gr_read_method(DatumGetTextPP(values[F_METHOD]), &method))
 		gr_bad_model("Its method is unknown to this version of gpureg.");
@@ -679,7 +689,11 @@ gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorErr
 
 	read_fields(header, values, nulls);
 	read_kind(values, nulls, &model);
+	if (model.kind != GR_KIND_GLM)
+		gr_refuse_kind(model.kind);
 	predictor->serial = 0;
+	predictor->kind = model.kind;
+	predictor->nclasses = 0;
 	predictor->link = model.distribution.link;
 	predictor->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, with the first element */
@@ -694,7 +708,62 @@ gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, GrPredictorErr
 }
 
 void
+gr_open_class_predictor(HeapTupleHeader header, GrPredictor *predictor)
+{
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS];
+	GrModel		model;
+	GrExtras	extras;
+	const char **terms;
+	double	   *coef;
+	Datum	   *names;
+	int			n;
+	int			first;
+
+	read_fields(header, values, nulls);
+	read_kind(values, nulls, &model);
+	if (model.kind != GR_KIND_MULTINOM && model.kind != GR_KIND_ORDINAL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has no classes"),
+				 errdetail("Its family is %s.", gr_model_family(&model)),
+				 errhint("Use gpu_predict(), or a model of gpu_multinom_fit().")));
+	memset(predictor, 0, sizeof(*predictor));
+	predictor->kind = model.kind;
+	predictor->link = model.distribution.link;
+	read_predictor_design(nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]), predictor);
+	if (!nulls[F_DESIGN])
+	{
+		gr_read_extras(DatumGetTextPP(values[F_DESIGN]), &extras);
+		predictor->classes = gr_read_classes(&extras, &predictor->nclasses);
+	}
+	terms = read_terms(values[F_TERMS], &model.nterms);
+	n = gr_predictor_terms(model.kind, model.nterms, predictor->nclasses, &first);
+	coef = read_floats(float_array(values[F_COEF], 1, model.nterms));
+	for (int k = 0; k < model.nterms; k++)
+		if (isnan(coef[k]))
+			coef[k] = 0;
+	names = palloc((n + 1) * sizeof(Datum));
+	for (int k = 0; k < n; k++)
+		names[k] = CStringGetTextDatum(model.kind == GR_KIND_MULTINOM ?
+									   gr_term_of_class(terms[k], predictor->classes[1]) : terms[first + k]);
+	predictor->terms = construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT);
+	predictor->intercept = n > 0 && is_text((text *) DatumGetPointer(names[0]), GR_INTERCEPT);
+	predictor->nfeatures = n - (predictor->intercept ? 1 : 0);
+	predictor->class_coef = coef;
+	predictor->coef = coef + first;
+}
+
+void
 gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts)
+{
+	gr_read_any_model(fcinfo, argument, model, parts);
+	if (model->kind != GR_KIND_GLM)
+		gr_refuse_kind(model->kind);
+}
+
+void
+gr_read_any_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
@@ -715,6 +784,7 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	read_numbers(values, nulls, model);
 	model->design = gr_read_model_extras(nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]), &model->extras);
 	check_df(model->extras.ndf, model->nterms);
+	gr_check_classes(model->kind, &model->extras, model->terms, model->nterms);
 }
 
 double

@@ -17,6 +17,8 @@
 #include "compute/base/compute.h"
 #include "compute/dist/family.h"
 #include "compute/linear/ols.h"
+#include "sql/model/method.h"
+#include "sql/model/model_classes.h"
 #include "sql/model/model_extras.h"
 
 /* Name of the first term if it is the intercept. */
@@ -28,6 +30,7 @@
  */
 typedef struct GrModel
 {
+	GrModelKind kind;			/* other kinds than GR_KIND_GLM have classes, see extras */
 	GrDistribution distribution;
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* ridge penalty; 0: none */
@@ -84,6 +87,11 @@ typedef struct GrPredictor
 	GrString	design;			/* rules that make features of columns; "": each feature is a column */
 	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: no offsets */
 	GrString	vcov_low;		/* low halves as text; bytes NULL: the model has none. See gr_read_low() */
+	/* A model of classes, which gr_open_class_predictor() reads; terms and features are those of one predictor. */
+	GrModelKind kind;
+	int			nclasses;		/* 0: the model has no classes */
+	const char **classes;		/* labels */
+	const double *class_coef;	/* all coefficients, 0 for NULL */
 	/* Only gr_cached_predictor() sets these: */
 	uint64		serial;			/* number of this model among those that the call has read, from 1; 0: not cached */
 	const double *dense;		/* coefficients of all terms, 0 for NULL; NULL: a coefficient is not finite */
@@ -142,6 +150,9 @@ extern void gr_open_predictor(HeapTupleHeader header, GrPredictor *predictor, Gr
  */
 extern void gr_errors_of_leverages(GrPredictor *predictor, GrPredictorError *error);
 
+/* Like gr_open_predictor() without error, for a multinomial or ordinal model. Raises an ERROR for other models. */
+extern void gr_open_class_predictor(HeapTupleHeader header, GrPredictor *predictor);
+
 /* True if two models agree in the fields that gr_open_predictor() reads without error. */
 extern bool gr_predicts_alike(HeapTupleHeader a, HeapTupleHeader b);
 
@@ -189,6 +200,40 @@ typedef enum GrModelParts
  * that are not wanted become NULL; device is not set.
  */
 extern void gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts);
+
+/* Like gr_read_model(), which raises an ERROR for kinds other than GR_KIND_GLM. */
+extern void gr_read_any_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts);
+
+/* Returns the name of the family, such as "binomial" or "multinomial". */
+static inline const char *
+gr_model_family(const GrModel *model)
+{
+	return model->kind != GR_KIND_GLM ? gr_kind_family(model->kind) :
+		gr_family_name(model->distribution.family, model->quasi);
+}
+
+/*
+ * Returns the class to which term k belongs, and sets *term to the term's name without the class; NULL if the term
+ * belongs to no class.
+ */
+static inline const char *
+gr_model_class(const GrModel *model, int k, const char **term)
+{
+	*term = model->terms[k];
+	return model->kind != GR_KIND_MULTINOM ? NULL :
+		gr_class_of_term(&model->extras, model->terms, model->nterms, k, term);
+}
+
+/* True if term k is an intercept, of any class, or a threshold. */
+static inline bool
+gr_model_is_intercept(const GrModel *model, int k)
+{
+	const char *term;
+
+	if (model->kind == GR_KIND_ORDINAL)
+		return k < model->extras.nclasses - 1;
+	return gr_model_class(model, k, &term) != NULL ? strcmp(term, GR_INTERCEPT) == 0 : k == 0 && model->intercept;
+}
 
 /*
  * gr_model_sort_terms() returns the numbers of the terms, ordered by name and then by number. gr_model_find_term()

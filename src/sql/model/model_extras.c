@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
 
 #include "compute/glm/glm_fit.h"
@@ -118,6 +119,33 @@ gr_bread_text(const double *triangle, int nterms)
 	return (GrString) {value, n * GR_EXTRA_NUMBER_SIZE - 1};
 }
 
+const char **
+gr_read_classes(const GrExtras *records, int *n)
+{
+	const GrString *value = gr_extras_find(records, GR_EXTRA_CLASSES);
+	const char *at = value == NULL ? NULL : value->bytes;
+	const char *end = value == NULL ? NULL : value->bytes + value->nbytes;
+	const char **classes;
+
+	*n = 0;
+	if (value == NULL)
+		return NULL;
+	classes = palloc(((Size) value->nbytes / 2 + 1) * sizeof(char *));
+	while (at < end)
+	{
+		int64		nbytes = 0;
+		int			ndigits = 0;
+
+		for (; at < end && *at >= '0' && *at <= '9' && ndigits < 9; at++, ndigits++)
+			nbytes = nbytes * 10 + (*at - '0');
+		if (ndigits == 0 || at == end || *at++ != ' ' || nbytes > end - at)
+			gr_bad_model("This version of gpureg cannot read its classes.");
+		classes[(*n)++] = pnstrdup(at, nbytes);
+		at += nbytes;
+	}
+	return classes;
+}
+
 /* Returns the value of the record key as a C string, or NULL if there is no such record. */
 static const char *
 read_name(const GrExtras *records, const char *key)
@@ -141,6 +169,7 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	extras->frequencies = read_name(&records, GR_EXTRA_FREQUENCIES);
 	extras->df = gr_read_df(&records, &extras->ndf);
 	extras->absorbed = read_absorbed(&records);
+	extras->classes = gr_read_classes(&records, &extras->nclasses);
 	if (gr_extras_find(&records, GR_EXTRA_VCOV_LOW) != NULL)
 		extras->vcov_low = *gr_extras_find(&records, GR_EXTRA_VCOV_LOW);
 	if (gr_extras_find(&records, GR_EXTRA_BREAD) != NULL)
@@ -192,6 +221,20 @@ add_absorbed(GrExtras *records, const GrAbsorbed *absorbed)
 	add_name(records, GR_EXTRA_EFFECTS, value);
 }
 
+/* Adds the record of classes, if extras has any. */
+static void
+add_classes(GrExtras *records, const GrModelExtras *extras)
+{
+	StringInfoData value;
+
+	if (extras->nclasses == 0)
+		return;
+	initStringInfo(&value);
+	for (int k = 0; k < extras->nclasses; k++)
+		appendStringInfo(&value, "%zu %s", strlen(extras->classes[k]), extras->classes[k]);
+	add_name(records, GR_EXTRA_CLASSES, value.data);
+}
+
 text *
 gr_model_extras_text(const GrModelExtras *extras, const char *design)
 {
@@ -205,6 +248,7 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	add_name(&records, GR_EXTRA_FREQUENCIES, extras->frequencies);
 	add_df(&records, extras);
 	add_absorbed(&records, extras->absorbed);
+	add_classes(&records, extras);
 	if (extras->vcov_low.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_VCOV_LOW, extras->vcov_low))
 		elog(ERROR, "a gpu_model has too many records");
 	if (extras->bread.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_BREAD, extras->bread))

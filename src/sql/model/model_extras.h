@@ -48,6 +48,9 @@ typedef struct GrModelExtras
 	 */
 	GrString	bread;
 	GrString	mixed;			/* random terms as text, see lmm_record.h; bytes NULL: the model has none */
+	/* Labels of the classes: the base first, or in their order if the model is ordinal. NULL: no classes */
+	const char **classes;
+	int			nclasses;
 } GrModelExtras;
 
 /* Raises 22023: the gpu_model is malformed. detail: a sentence that says why. */
@@ -82,6 +85,9 @@ extern double *gr_read_bread(GrString bread, int nterms);
 /* Returns a packed triangle of nterms terms as the value of the record bread. */
 extern GrString gr_bread_text(const double *triangle, int nterms);
 
+/* Returns the labels of *n classes; NULL: no record has them. Raises an ERROR if the record is malformed. */
+extern const char **gr_read_classes(const GrExtras *records, int *n);
+
 /* Reads field, a gpu_model's design or NULL, into extras. Returns a copy of the design's text, or "" if it has none. */
 extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras);
 
@@ -94,7 +100,7 @@ gr_extras_are_none(const GrModelExtras *extras)
 {
 	return extras->offsets == NULL && extras->weights == NULL && extras->frequencies == NULL &&
 		(extras->df == NULL || extras->ndf == 0) && extras->vcov_low.bytes == NULL && extras->absorbed == NULL &&
-		extras->bread.bytes == NULL && extras->mixed.bytes == NULL;
+		extras->bread.bytes == NULL && extras->mixed.bytes == NULL && extras->nclasses == 0;
 }
 
 /*

@@ -29,7 +29,7 @@ effective_df(const GrModel *model)
 	/* vcov includes the dispersion as a factor */
 	for (int k = 0; k < model->nterms; k++)
 		if (!isnan(model->coef[k]))
-			df -= (k == 0 && model->intercept ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k] /
+			df -= (gr_model_is_intercept(model, k) ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k] /
 				(isnan(model->dispersion) ? 1 : model->dispersion);
 	return df;
 }

@@ -95,7 +95,10 @@ fill(GrPredictorCache *cache, const struct varlena *argument, HeapTupleHeader mo
 	cache->row_type = assign_record_type_identifier(HeapTupleHeaderGetTypeId(model), HeapTupleHeaderGetTypMod(model));
 	cache->type = HeapTupleHeaderGetTypeId(model) == RECORDOID ? NULL :
 		lookup_type_cache(HeapTupleHeaderGetTypeId(model), TYPECACHE_TUPDESC);
-	gr_open_predictor(cache->model, &cache->predictor, with_errors ? &cache->errors : NULL);
+	if (cache->classes)
+		gr_open_class_predictor(cache->model, &cache->predictor);
+	else
+		gr_open_predictor(cache->model, &cache->predictor, with_errors ? &cache->errors : NULL);
 	cache->has_errors = with_errors;
 	if (with_errors && cache->for_leverages)
 		gr_errors_of_leverages(&cache->predictor, &cache->errors);

@@ -20,6 +20,7 @@
 typedef struct GrPredictorCache
 {
 	MemoryContext context;		/* holds the copy of the model and what was made from it */
+	bool		classes;		/* set before the first call: models have classes, see gr_open_class_predictor() */
 	uint64		nread;			/* number of models read so far */
 	bool		constant;		/* the argument is a constant of the call's expression, so it never changes */
 	bool		filled;			/* the members below belong to a model */

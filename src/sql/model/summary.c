@@ -461,11 +461,14 @@ append_title(StringInfo out, const GrModel *model)
 	initStringInfo(&line);
 	if (model->mixed)
 		appendStringInfo(&line, "Linear mixed model, by %s", model->reml ? "REML" : "maximum likelihood");
+	else if (model->kind != GR_KIND_GLM)
+		appendStringInfo(&line, "Model of classes: family %s, link %s", gr_model_family(model),
+						 gr_link_name(model->distribution.link));
 	else if (gr_is_linear(model->distribution))
 		appendStringInfoString(&line, model->iv ? "Linear model, by two-stage least squares" : "Linear model");
 	else
 		appendStringInfo(&line, "Generalized linear model: family %s, link %s",
-						 gr_family_name(model->distribution.family, model->quasi),
+						 gr_model_family(model),
 						 gr_link_name(model->distribution.link));
 	if (gr_family(model->distribution.family)->has_theta)
 		appendStringInfo(&line, ", theta %s", format_one(model->distribution.theta, DIGITS));
@@ -604,6 +607,17 @@ append_theta(StringInfo out, const GrModel *model)
 					 isnan(model->log_lik) ? "NA" : psprintf("%.3f", 2 * model->log_lik));
 }
 
+/* Returns the number of intercepts, of all classes. */
+static int
+nintercepts(const GrModel *model)
+{
+	int			n = 0;
+
+	for (int k = 0; k < model->nterms; k++)
+		n += gr_model_is_intercept(model, k);
+	return n;
+}
+
 static void
 append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s)
 {
@@ -611,14 +625,14 @@ append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s
 	Format		f = {.digits = DIGITS + 1};
 	char		null_deviance[CELL_SIZE];
 	char		deviance[CELL_SIZE];
-	double		df_null = (double) model->nrows - (model->intercept ? 1 : 0);
+	double		df_null = (double) model->nrows - nintercepts(model);
 	char	   *null_df = psprintf("%.0f", df_null);
 	char	   *df = psprintf(INT64_FORMAT, model->df_residual);
 	int			width;
 	int			df_width = Max(strlen(null_df), strlen(df));
 
 	append_line(out, psprintf("(Dispersion parameter for %s family %s %s)",
-							  gr_family_name(model->distribution.family, model->quasi),
+							  gr_model_family(model),
 							  estimated ? "estimated to be" : "taken to be",
 							  format_one(gr_model_dispersion(model), 7)));
 	appendStringInfoChar(out, '\n');
@@ -710,7 +724,7 @@ gr_summary(PG_FUNCTION_ARGS)
 	GrModelSummary s;
 	StringInfoData out;
 
-	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
+	gr_read_any_model(fcinfo, 0, &model, GR_MODEL_ALL);
 	gr_model_summarise(&model, &s);
 	initStringInfo(&out);
 	append_title(&out, &model);
