@@ -116,7 +116,7 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \
-	boot_gpu_test cluster_middle_gpu_test memory_gpu_test)
+	boot_gpu_test cluster_middle_gpu_test multinom_gpu_test memory_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) $(NO_DEVICE) kernels/*.o test/faults/cuda.o build \

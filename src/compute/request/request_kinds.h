@@ -17,6 +17,6 @@
 	KIND(CLUSTERS, clusters, clusters)	/* the middle of covariances that are robust to clusters */ \
 	KIND(MARGINS, margins, none)	/* sums of average marginal effects */ \
 	KIND(JOINT, pass, none)		/* a pass whose steps move theta, too */ \
-	KIND(MULTINOM, multinom, none)	/* sums of a multinomial regression */
+	KIND(MULTINOM, multinom, multinom)	/* sums of a multinomial regression */
 
 #endif							/* GPUREG_REQUEST_KINDS_H */
