@@ -627,6 +627,30 @@ run_pass(Run *run, GrDD *sums, GrError *err)
 	return true;
 }
 
+/* Sums rows on the host, in blocks that are read back: for the measure that no kernel makes. */
+static bool
+sum_on_host(RowsSink *rows, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	const int64_t most = 1 << 16;
+	double	   *block = (double *) malloc(gr_row_nbytes(rows->shape) * (size_t) most);
+	void	   *scratch = malloc(gr_request_scratch_nbytes(request));
+	bool		ok = block != NULL && scratch != NULL;
+
+	if (!ok)
+		gr_fail(err, GR_NO_MEMORY, 0, "rows of an ordinal regression");
+	for (int64_t first = 0; ok && first < rows->nrows; first += most)
+	{
+		const int64_t n = rows->nrows - first < most ? rows->nrows - first : most;
+
+		ok = gr_cuda_rows_read(rows, first, n, block, err) &&
+			(gr_request_add(request, sums, block, n, scratch, host) ||
+			 gr_fail(err, GR_CANCELED, 0, "sums of an ordinal regression"));
+	}
+	free(block);
+	free(scratch);
+	return ok;
+}
+
 bool
 gr_cuda_sums_multinom(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
@@ -643,6 +667,8 @@ gr_cuda_sums_multinom(GrSink *sink, const GrRequest *request, double *sums, cons
 	if (rows->nrows == 0)
 		return true;
 	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
+	if (pass.measure == GR_MULTINOM_ORDINAL)
+		return gr_sends_wait(&rows->sends, err) && sum_on_host(rows, request, sums, host, err);
 	SESSION_CUDA(rows->session, err,
 				 cudaDeviceGetAttribute(&nsms, cudaDevAttrMultiProcessorCount, rows->session->info.id),
 				 "asking for the device's multiprocessors");

@@ -1144,6 +1144,12 @@ CREATE FUNCTION gpu_multinom_fit(query text DEFAULT NULL, base text DEFAULT NULL
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_multinom_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
+CREATE FUNCTION gpu_ordinal_fit(query text DEFAULT NULL, link text DEFAULT 'logit', formula text DEFAULT NULL,
+                                weights text DEFAULT NULL, frequencies text DEFAULT NULL, max_iter int DEFAULT 50,
+                                tol float8 DEFAULT 1e-10, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ordinal_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
 CREATE FUNCTION gpu_class_code(labels text[], "any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_class_code' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -1925,6 +1931,8 @@ COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, flo
 COMMENT ON FUNCTION gpu_multinom_fit(text, text, boolean, text, text, text, float8, int, float8, text, text[], text,
                                      text)
     IS 'multinomial logistic regression over a query or kept rows: the model';
+COMMENT ON FUNCTION gpu_ordinal_fit(text, text, text, text, text, int, float8, text, text)
+    IS 'ordinal regression over a query or kept rows: the model';
 COMMENT ON FUNCTION gpu_class_code(text[], "any") IS 'internal: the number of a response''s class';
 COMMENT ON FUNCTION gpu_predict_probs(gpu_model, "any")
     IS 'probabilities of a model''s classes for a row: its features in order, or a row or jsonb object by their names';

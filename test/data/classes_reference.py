@@ -170,6 +170,71 @@ def covariance(h, scores, n, firms, vcov):
     return factor * inverse * middle * inverse
 
 
+# The classes of ordinal regressions, in their order
+ORDERS = {"anes96": BASES["anes96"], "housing": ["low", "medium", "high"]}
+
+
+def mean(link, u):
+    """F and its first and second derivative."""
+    if link == "logit":
+        f = 1 / (1 + mp.exp(-u))
+        return f, f * (1 - f), f * (1 - f) * (1 - 2 * f)
+    if link == "probit":
+        return mp.ncdf(u), mp.npdf(u), -u * mp.npdf(u)
+    e = mp.exp(u)
+    return 1 - mp.exp(-e), e * mp.exp(-e), e * (1 - e) * mp.exp(-e)
+
+
+def ordinal(name, rows, link):
+    """Newton's method with the observed information, from thresholds of the classes' shares."""
+    names, x = design(name, rows)
+    classes = ORDERS[name]
+    j, t = len(classes) - 1, len(names)
+    y = [classes.index(r["y"]) for r in rows]
+    counts = [sum(r["n"] for r in rows if r["y"] == c) for c in classes]
+    shares = [mp.mpf(sum(counts[:k + 1])) / sum(counts) for k in range(j)]
+    inverse = {"logit": lambda s: mp.log(s / (1 - s)), "probit": lambda s: mp.sqrt(2) * mp.erfinv(2 * s - 1),
+               "cloglog": lambda s: mp.log(-mp.log(1 - s))}[link]
+    # thresholds, then slopes
+    beta = [inverse(s) for s in shares] + [mp.mpf(0)] * t
+    for _ in range(60):
+        g = [mp.mpf(0)] * (j + t)
+        h = mp.matrix(j + t, j + t)
+        log_lik = mp.mpf(0)
+        for row, c, w in zip(x, y, [r["n"] for r in rows]):
+            eta = mp.fsum(a * b for a, b in zip(row, beta[j:]))
+            fu, du, ddu = mean(link, beta[c] - eta) if c < j else (mp.mpf(1), mp.mpf(0), mp.mpf(0))
+            fl, dl, ddl = mean(link, beta[c - 1] - eta) if c > 0 else (mp.mpf(0), mp.mpf(0), mp.mpf(0))
+            p = fu - fl
+            log_lik += w * mp.log(p)
+            # the gradients of u and l by the parameters
+            u = [mp.mpf(int(k == c)) for k in range(j)] + [-v for v in row]
+            l = [mp.mpf(int(k == c - 1)) for k in range(j)] + [-v for v in row]
+            d = [du * a - dl * b for a, b in zip(u, l)]
+            for a in range(j + t):
+                g[a] += w * d[a] / p
+                for b in range(a + 1):
+                    h[a, b] += w * (d[a] * d[b] / p ** 2 - (ddu * u[a] * u[b] - ddl * l[a] * l[b]) / p)
+        for a in range(j + t):
+            for b in range(a):
+                h[b, a] = h[a, b]
+        step = mp.lu_solve(h, mp.matrix(g))
+        beta = [b + s for b, s in zip(beta, step)]
+        if max(abs(s) for s in step) < mp.mpf(10) ** -40:
+            break
+    else:
+        raise SystemExit(f"{name} does not converge")
+    return [f"{a}|{b}" for a, b in zip(classes, classes[1:])] + names, beta, h, log_lik
+
+
+def write_ordinal(out, name, rows, link):
+    names, beta, h, log_lik = ordinal(name, rows, link)
+    v = h ** -1
+    for k, b in enumerate(beta):
+        out.writerow([name, "ordinal", link, 0, "iid", "", names[k], show(b), show(mp.sqrt(v[k, k]))])
+    out.writerow([name, "ordinal", link, 0, "iid", "", "log_lik", show(log_lik), ""])
+
+
 def show(v):
     return mp.nstr(v, 20)
 
@@ -205,6 +270,9 @@ def main():
         write_multinom(out, "iris", sets["iris"], 1, ["iid"])
         write_multinom(out, "housing", sets["housing"], 0, ["iid", "HC0", "HC1"])
         write_multinom(out, "alligators", sets["alligators"], 0, ["iid", "HC1"])
+        for link in ("logit", "probit", "cloglog"):
+            write_ordinal(out, "housing", sets["housing"], link)
+        write_ordinal(out, "anes96", sets["anes96"], "logit")
 
 
 if __name__ == "__main__":

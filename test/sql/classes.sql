@@ -24,12 +24,6 @@ CREATE TABLE classes_models (way text, dataset text, l2 float8, vcov text, m gpu
 INSERT INTO classes_models SELECT 'query', dataset, l2, vcov, classes_fit(c) FROM classes_cases c;
 INSERT INTO classes_models SELECT 'query, volatile', dataset, l2, vcov, classes_fit(c, ' AND random() >= 0')
 FROM classes_cases c WHERE vcov <> 'CR1';
--- the query run for each pass, in the session's process alone, and in workers
-SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
-SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-INSERT INTO classes_models SELECT 'workers', dataset, l2, vcov, classes_fit(c, ' AND i <= 15417') FROM classes_cases c;
-RESET gpureg.device; RESET gpureg.ring_size; RESET jit;
-RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 
 -- Digits of estimates and standard errors, of the log-likelihoods, and the numbers of rows
 SELECT way, count(*) AS terms, bool_and(digits(t.estimate, f.estimate) >= 13) AS estimates,
@@ -38,12 +32,6 @@ FROM classes_models c, gpu_tidy(m) t, classes_fits f
 WHERE f.model = 'multinom' AND (f.dataset, f.l2, f.vcov) = (c.dataset, c.l2, c.vcov)
       AND (f.class, f.term) = (t.class, t.term)
 GROUP BY way ORDER BY way;
-SELECT way, dataset, l2, vcov, t.class, t.term, round(digits(t.estimate, f.estimate), 1) AS estimate,
-       round(digits(t.std_error, f.std_error), 1) AS std_error
-FROM classes_models c, gpu_tidy(m) t, classes_fits f
-WHERE f.model = 'multinom' AND (f.dataset, f.l2, f.vcov) = (c.dataset, c.l2, c.vcov)
-      AND (f.class, f.term) = (t.class, t.term)
-      AND (digits(t.estimate, f.estimate) < 13 OR digits(t.std_error, f.std_error) < 13);
 SELECT c.dataset, bool_and(digits((m).log_lik, f.estimate) >= 13) AS log_lik,
        bool_and(digits(g.deviance, -2 * f.estimate) >= 13) AS deviance,
        bool_and(digits(g.null_deviance, -2 * f0.estimate) >= 13) AS null_deviance,
@@ -157,6 +145,67 @@ SELECT max(abs(a.estimate / b.estimate - 1)) < 1e-9 AS estimates,
 FROM gpu_tidy(gpu_multinom_fit('SELECT y, x, only_c FROM classes_apart')) a
 JOIN gpu_tidy(gpu_multinom_fit('SELECT y, x FROM classes_apart WHERE only_c = 0')) b USING (class, term);
 
+-- Ordinal regressions: an enum has an order
+CREATE TYPE classes_level AS ENUM ('low', 'medium', 'high');
+CREATE TABLE classes_ordinal AS SELECT dataset, link, gpu_ordinal_fit(CASE dataset
+        WHEN 'housing' THEN 'SELECT y::classes_level AS y, f1, f2, f3, n FROM classes_rows WHERE dataset = ''housing'''
+        ELSE 'SELECT y::int AS y, x, n FROM classes_rows WHERE dataset = ''anes96''' END, link, frequencies => 'n') AS m
+FROM (SELECT DISTINCT dataset, link FROM classes_fits WHERE model = 'ordinal') c;
+SELECT c.dataset, c.link, count(*) AS terms, bool_and(digits(t.estimate, f.estimate) >= 13) AS estimates,
+       bool_and(digits(t.std_error, f.std_error) >= 13) AS std_errors,
+       bool_and(digits((m).log_lik, l.estimate) >= 13) AS log_lik, bool_and((m).converged) AS converged
+FROM classes_ordinal c, gpu_tidy(m) t, classes_fits f, classes_fits l
+WHERE f.model = 'ordinal' AND (f.dataset, f.link, f.term) = (c.dataset, c.link, t.term)
+      AND l.model = 'ordinal' AND (l.dataset, l.link, l.term) = (c.dataset, c.link, 'log_lik')
+GROUP BY c.dataset, c.link ORDER BY c.dataset, c.link;
+SELECT term, round(estimate::numeric, 4) AS estimate, round(std_error::numeric, 4) AS std_error, class
+FROM classes_ordinal, gpu_tidy(m) WHERE dataset = 'housing' AND link = 'logit';
+SELECT family, g.link, n, rank, df_residual, round(aic::numeric, 3) AS aic, round(null_deviance::numeric, 3) AS null
+FROM classes_ordinal c, gpu_glance(m) g WHERE dataset = 'housing' ORDER BY g.link;
+-- the probabilities are differences of F at the thresholds less the linear predictor
+SELECT link, gpu_classes(m), max(abs(p - q)) < 1e-15 AS probabilities, abs(sum(p) - 1) < 1e-15 AS sum
+FROM classes_ordinal,
+     LATERAL (SELECT (m).coef[1] - (m).coef[3] AS u1, (m).coef[2] - (m).coef[3] AS u2) u,
+     LATERAL (SELECT ARRAY(SELECT CASE link WHEN 'logit' THEN 1 / (1 + exp(-v)) WHEN 'probit' THEN
+                                  gpu_pnorm(v) ELSE 1 - exp(-exp(v)) END FROM unnest(ARRAY[u1, u2]) v) AS f) w,
+     unnest(gpu_predict_probs(m, 'low', 'apartment', 'high'), ARRAY[f[1], f[2] - f[1], 1 - f[2]]) r (p, q)
+WHERE dataset = 'housing' GROUP BY link, m ORDER BY link;
+SELECT gpu_predict_class(m, 'low', 'apartment', 'high'), gpu_predict_class(m, 'high', 'tower', 'high'),
+       gpu_predict_class(m, 'high', NULL::text, 'high') FROM classes_ordinal WHERE dataset = 'housing' AND link = 'logit';
+-- two classes are a regression of their complement; in passes over the query, rows are summed as in memory
+SELECT abs((a).coef[1] + (b).coef[1]) < 1e-12 AS threshold, abs((a).coef[2] / (b).coef[2] - 1) < 1e-11 AS slope,
+       abs((a).log_lik / (b).log_lik - 1) < 1e-13 AS log_lik
+FROM (SELECT gpu_ordinal_fit('SELECT x1 > 5, x2 FROM classes_many') AS a,
+             gpu_logreg_fit('SELECT x1 > 5, x2 FROM classes_many') AS b) t;
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+CREATE TABLE classes_again AS
+SELECT gpu_ordinal_fit('SELECT firm % 5 AS y, x1, x2, f FROM classes_many', 'probit',
+                                     formula => 'y ~ x1 + x2 + f') AS m;
+RESET gpureg.device; RESET gpureg.ring_size; RESET jit;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
+SELECT relative_difference((a).coef, (m).coef) < 1e-10 AS coef, (m).n
+FROM classes_again, gpu_ordinal_fit('SELECT firm % 5 AS y, x1, x2, f FROM classes_many', 'probit',
+                                     formula => 'y ~ x1 + x2 + f') a;
+DROP TABLE classes_again;
+-- a likelihood ratio and Wald's test; collinear columns
+SELECT a.df, round(a.statistic::numeric, 6) AS statistic, a.test, w.df1, round(w.statistic::numeric, 6) AS wald
+FROM classes_ordinal c, gpu_wald(m, '{f3[low]}') w,
+     gpu_anova(gpu_ordinal_fit('SELECT y::classes_level, f1, f2, n FROM classes_rows WHERE dataset = ''housing''',
+                               frequencies => 'n'), m) a
+WHERE dataset = 'housing' AND link = 'logit' AND a.df > 0;
+SELECT term, estimate IS NULL AS collinear FROM gpu_tidy(gpu_ordinal_fit(
+    'SELECT i % 4 AS y, x1, x1 * 2 + 1 AS x3, 7 AS x4 FROM classes_many'));
+-- bad input
+SELECT gpu_ordinal_fit('SELECT n, x1 FROM classes_many', 'cauchit');
+SELECT gpu_ordinal_fit('SELECT x1, x2 FROM classes_many');
+SELECT gpu_ordinal_fit('SELECT 1, x2 FROM classes_many');
+SELECT gpu_ordinal_fit('SELECT n, x2 FROM classes_many', formula => 'n ~ 0 + x2');
+SELECT gpu_ordinal_fit('SELECT n, x2 FROM classes_many', max_iter => 0);
+SELECT (gpu_ordinal_fit('SELECT i / 100, i FROM generate_series(1, 299) i')).converged;
+SELECT gpu_predict(m, 'low', 'apartment', 'high') FROM classes_ordinal WHERE dataset = 'housing' AND link = 'logit';
+DROP TABLE classes_ordinal;
+
 -- Bad input
 SELECT gpu_multinom_fit('SELECT ''a''::text AS y, x1 FROM classes_many');
 SELECT gpu_multinom_fit('SELECT colour, CASE colour WHEN ''red'' THEN x1 END AS x FROM classes_many');
@@ -221,4 +270,4 @@ SELECT gpu_class_code('{a}', now());
 DROP TABLE classes_ways, classes_many, classes_apart, classes_models, classes_fits, classes_rows;
 DROP FUNCTION classes_like, classes_many_fit, classes_fit, classes_query;
 DROP TABLE classes_cases;
-DROP TYPE classes_size;
+DROP TYPE classes_size, classes_level;

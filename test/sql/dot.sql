@@ -55,7 +55,8 @@ INSERT INTO dot_fits VALUES
 (28, 'y', '{k,c}', 'SELECT term, std_error FROM gpu_tidy(gpu_ols_fit(%s, absorb => ''{k,c}''))'),
 (29, 'y', '{k,c,w}', 'SELECT effect || level, estimate FROM gpu_effects(%s, absorb => ''{k,c}'', weights => ''w'')'),
 (30, 'f', '{k}', 'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', absorb => ''{k}''))'),
-(31, 'f', '{w}', 'SELECT class || term, estimate FROM gpu_tidy(gpu_multinom_fit(%s, weights => ''w''))');
+(31, 'f', '{w}', 'SELECT class || term, estimate FROM gpu_tidy(gpu_multinom_fit(%s, weights => ''w''))'),
+(32, 'k', '{w}', 'SELECT term, estimate FROM gpu_tidy(gpu_ordinal_fit(%s, weights => ''w''))');
 
 -- Mixed models, which are not fitted to kept rows
 INSERT INTO dot_fits VALUES

@@ -44,6 +44,7 @@ make_rows(int64_t nrows, int nfeatures, int nclasses, bool weight)
 	pass->shape = gr_plain_shape(nfeatures);
 	pass->shape.weight = weight;
 	pass->nclasses = nclasses;
+	pass->link = GR_LOGIT;
 	ncols = gr_row_ncols(pass->shape);
 	made.nrows = nrows;
 	made.rows = random_doubles((size_t) nrows * ncols, 3.0);
@@ -51,6 +52,9 @@ make_rows(int64_t nrows, int nfeatures, int nclasses, bool weight)
 	for (int k = 0; k < nclasses; k++)
 		made.values[k] = 10.0 * k - 7.0;
 	made.beta = random_doubles(m, 0.5);
+	/* ORDINAL reads slopes, then thresholds, which ascend */
+	for (int k = 0; k < nclasses - 1 && (size_t) (nfeatures + k) < m; k++)
+		made.beta[nfeatures + k] = 0.4 * (k - nclasses / 2);
 	made.shift = random_doubles((size_t) nfeatures + 1, 0.1);
 	made.faces = random_doubles(2 * m, 0.05);
 	made.face_absolute[0] = 0.2;
@@ -119,7 +123,8 @@ check_pass(GrSink *sink, const Made *made, const char *what)
 	const GrMultinomPass *pass = &made->pass;
 	const size_t n = gr_multinom_nsums(pass);
 	const size_t gradient = gr_multinom_gradient_at(pass->nclasses);
-	const size_t products = pass->measure == GR_MULTINOM_FACE ? n : gr_multinom_products_at(pass);
+	const size_t products = pass->measure == GR_MULTINOM_FACE || pass->measure == GR_MULTINOM_ORDINAL ? n :
+		gr_multinom_products_at(pass);
 	GrError		err = {};
 	GrRequest  *request = gr_request_of_multinom(pass, gr_request_malloc, &err);
 	double	   *got = (double *) calloc(2 * n, sizeof(double));
@@ -150,7 +155,7 @@ check_pass(GrSink *sink, const Made *made, const char *what)
 static void
 check_rows(GrSession *session, int64_t nrows, int nfeatures, int nclasses, bool weight)
 {
-	static const char *const names[GR_NMULTINOM_MEASURES] = {"start", "step", "middle", "scores", "face"};
+	static const char *const names[GR_NMULTINOM_MEASURES] = {"start", "step", "middle", "scores", "face", "ordinal"};
 	Made		made = make_rows(nrows, nfeatures, nclasses, weight);
 	GrSink	   *sink = NULL;
 	GrError		err = {};
@@ -161,9 +166,11 @@ check_rows(GrSession *session, int64_t nrows, int nfeatures, int nclasses, bool 
 		for (int measure = 0; measure < GR_NMULTINOM_MEASURES; measure++)
 			for (int way = 0; way < 4; way++)
 			{
+				const bool	has_faces = measure != GR_MULTINOM_START && measure != GR_MULTINOM_ORDINAL;
+
 				made.pass.measure = (GrMultinomMeasure) measure;
 				made.pass.exact = (way & 1) != 0;
-				made.pass.nfaces = (way & 2) != 0 && measure != GR_MULTINOM_START ? 2 : 0;
+				made.pass.nfaces = (way & 2) != 0 && has_faces ? 2 : 0;
 				made.pass.counts = weight && way == 1;
 				check_pass(sink, &made, names[measure]);
 			}

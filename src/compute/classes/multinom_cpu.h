@@ -175,7 +175,7 @@ NAME(softmax) (int k, const double *code, const double *prior, const double *kep
 	}
 }
 
-static const MultinomVersion NAME(multinom_version) = {
+static const GrClassesKernels NAME(multinom_version) = {
 	.predict = NAME(predict),.add = NAME(add),.triangle = NAME(triangle),.softmax = NAME(softmax)
 };
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/classes/classes_start.h"
 #include "compute/linalg/normal.h"
 
 /* Length of a step after which an exact pass gives the last one: its error is the length's square. */
@@ -29,9 +30,6 @@
 
 /* Share of its diagonal entry below which a pivot counts as 0 once a direction separates: weights are float8. */
 #define FACE_TOLERANCE 1e-12
-
-/* Share below which a pivot makes all passes exact. */
-#define NEAR_COLLINEAR 1e-8
 
 typedef enum Phase
 {
@@ -209,77 +207,6 @@ find_classes(GrMultinomFit *fit, GrError *err)
 	return true;
 }
 
-/* Returns entry a, b of a packed triangle. */
-static inline GrDD *
-entry(GrDD *triangle, int a, int b)
-{
-	return &triangle[a >= b ? gr_packed(a, b) : gr_packed(b, a)];
-}
-
-/* Moves the sums of the first pass to terms about the means, and measures the spread of each term. */
-static bool
-shift_sums(GrMultinomFit *fit, GrDD *gram, GrDD *of_class, GrError *err)
-{
-	GrMultinomState *s = fit->state;
-	GrDD		weight = *entry(gram, 0, 0);
-
-	for (int a = 0; a < s->t; a++)
-		if (!isfinite(entry(gram, a, a)->hi))
-			return gr_fail(err, GR_OUT_OF_RANGE, a - 1, "sums of squares");
-	for (int a = 1; a < s->t && s->options.intercept; a++)
-		s->shift[a - 1] = entry(gram, a, 0)->hi / weight.hi;
-	for (int a = s->t - 1; a >= 1; a--)
-	{
-		GrDD		own = *entry(gram, a, a);
-		double		c = s->shift[a - 1];
-
-		/* entries of the first column are moved last, as the others need them */
-		for (int b = a; b >= 1; b--)
-		{
-			double		d = s->shift[b - 1];
-			GrDD	   *e = entry(gram, a, b);
-
-			*e = gr_dd_sub(*e, gr_dd_mul_d(*entry(gram, b, 0), c));
-			*e = gr_dd_sub(*e, gr_dd_mul_d(*entry(gram, a, 0), d));
-			*e = gr_dd_add(*e, gr_dd_mul_d(gr_dd_mul_d(weight, c), d));
-		}
-		s->aliased[a] = entry(gram, a, a)->hi <= GR_ROUNDING_TOLERANCE * own.hi;
-	}
-	for (int a = 1; a < s->t; a++)
-	{
-		*entry(gram, a, 0) = gr_dd_sub(*entry(gram, a, 0), gr_dd_mul_d(weight, s->shift[a - 1]));
-		for (int k = 0; k < fit->nclasses; k++)
-			of_class[k * s->t + a] = gr_dd_sub(of_class[k * s->t + a],
-											   gr_dd_mul_d(of_class[k * s->t], s->shift[a - 1]));
-		s->spread[a] = sqrt(fmax(entry(gram, a, a)->hi, 0) / weight.hi);
-	}
-	s->spread[0] = 1;
-	s->aliased[0] = !s->options.intercept;
-	return true;
-}
-
-/* Finds the collinear terms of a predictor. */
-static bool
-find_aliased(GrMultinomFit *fit, GrDD *gram, const GrHost *host, GrError *err)
-{
-	GrMultinomState *s = fit->state;
-	GrNormalFit normal = {
-		.nterms = s->t,.aliased = s->aliased,.coef = s->step,.pivot = s->pivot,.tolerance = GR_ALIAS_TOLERANCE,
-		.rows = GR_ROWS_TERMS
-	};
-	GrDDVector	v = s->triangle;
-
-	for (int a = 0; a <= s->t; a++)
-		for (int b = 0; b <= a; b++)
-			gr_dd_set(v, gr_packed(a, b), a == s->t ? gr_dd(0) : *entry(gram, a, b));
-	if (!gr_normal_solve((GrDDConstVector) {v.hi, v.lo}, s->workspace, &normal, host, err))
-		return false;
-	fit->rank = normal.rank;
-	for (int a = 0; a < s->t; a++)
-		fit->pass.exact |= !s->aliased[a] && s->pivot[a] < NEAR_COLLINEAR;
-	return true;
-}
-
 /* Returns the sum of the squared slopes. */
 static double
 square_of(const GrMultinomState *s, const double *beta)
@@ -350,15 +277,21 @@ take_start(GrMultinomFit *fit, const GrHost *host, GrError *err)
 	GrMultinomState *s = fit->state;
 	GrDD	   *of_class = fit->sums + gr_multinom_gradient_at(fit->pass.nclasses);
 	GrDD	   *gram = fit->sums + gr_multinom_products_at(&fit->pass);
+	GrClassesStart start;
 	double		all;
 	int			k1;
 
-	if (!find_classes(fit, err) || !shift_sums(fit, gram, of_class, err))
+	if (!find_classes(fit, err))
 		return false;
-	fit->pass.exact = s->options.shape.nfeatures == 0;
-	if (!find_aliased(fit, gram, host, err))
+	start = (GrClassesStart) {
+		.t = s->t,.nclasses = fit->nclasses,.intercept = s->options.intercept,.shift = s->shift,.spread = s->spread,
+		.aliased = s->aliased,.coef = s->step,.pivot = s->pivot,.triangle = s->triangle,.workspace = s->workspace
+	};
+	if (!gr_classes_start(&start, gram, of_class, host, err))
 		return false;
-	all = gr_dd_to_double(*entry(gram, 0, 0));
+	fit->rank = start.rank;
+	fit->pass.exact = s->options.shape.nfeatures == 0 || start.near_collinear;
+	all = gr_dd_to_double(*gr_classes_entry(gram, 0, 0));
 	k1 = fit->nclasses;
 	memset(s->beta, 0, (size_t) s->m * sizeof(double));
 	for (int k = 0; k < k1; k++)
@@ -380,10 +313,10 @@ take_start(GrMultinomFit *fit, const GrHost *host, GrError *err)
 			int			cj = j / s->t + 1;
 			double		w = ci == cj ? s->pivot[ci] * (1 - s->pivot[ci]) : -s->pivot[ci] * s->pivot[cj];
 
-			gr_dd_set(s->triangle, gr_packed(i, j), gr_dd_mul_d(*entry(gram, a, j % s->t), w));
+			gr_dd_set(s->triangle, gr_packed(i, j), gr_dd_mul_d(*gr_classes_entry(gram, a, j % s->t), w));
 		}
 		gr_dd_set(s->triangle, gr_packed(s->m, i),
-				  gr_dd_sub(of_class[ci * s->t + a], gr_dd_mul_d(*entry(gram, a, 0), s->pivot[ci])));
+				  gr_dd_sub(of_class[ci * s->t + a], gr_dd_mul_d(*gr_classes_entry(gram, a, 0), s->pivot[ci])));
 	}
 	gr_dd_set(s->triangle, gr_packed(s->m, s->m), gr_dd(0));
 	penalise(s, s->beta);
@@ -597,7 +530,7 @@ take_middle(GrMultinomFit *fit, const GrHost *host, GrError *err)
 			for (int a = 0; a < s->t; a++)
 				for (int b = 0; b < s->t; b++)
 					s->middle[(size_t) (i * s->t + a) * s->m + j * s->t + b] =
-						s->middle[(size_t) (j * s->t + b) * s->m + i * s->t + a] = *entry(products, a, b);
+						s->middle[(size_t) (j * s->t + b) * s->m + i * s->t + a] = *gr_classes_entry(products, a, b);
 	surround(s, s->options.vcov == GR_VCOV_HC1 ? small_sample(fit) : 1);
 	finish(fit);
 	return true;
@@ -647,7 +580,8 @@ load(GrMultinomFit *fit)
 			for (int a = 0; a < s->t; a++)
 				for (int b = 0; b < s->t; b++)
 					if (i > j || b <= a)
-						gr_dd_set(s->triangle, gr_packed(i * s->t + a, j * s->t + b), *entry(products, a, b));
+						gr_dd_set(s->triangle, gr_packed(i * s->t + a, j * s->t + b),
+								  *gr_classes_entry(products, a, b));
 	for (int k = 0; k < s->m; k++)
 		gr_dd_set(s->triangle, gr_packed(s->m, k), gradient[k]);
 	gr_dd_set(s->triangle, gr_packed(s->m, s->m), gr_dd(0));

@@ -9,9 +9,9 @@
  * pass gives the last step and the information.
  *
  * Separation (Albert and Anderson 1984): there is no maximum if a direction d has d'(x_y - x_k) >= 0 for all rows,
- * their classes y and all other classes k, and > 0 for some; x_k stands for x in the predictor of class k. Where steps shrink
- * slowly, the last step is such a direction but for rounding. It is checked against every row and class. If it passes,
- * the fit goes on with the classes that the direction leaves possible in each row.
+ * their classes y and all other classes k, and > 0 for some; x_k stands for x in the predictor of class k. Where steps
+ * shrink slowly, the last step is such a direction but for rounding. It is checked against every row and class. If it
+ * passes, the fit goes on with the classes that the direction leaves possible in each row.
  */
 #ifndef GPUREG_MULTINOM_FIT_H
 #define GPUREG_MULTINOM_FIT_H

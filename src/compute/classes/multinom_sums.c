@@ -7,47 +7,13 @@
 #include <string.h>
 
 #include "compute/base/simd.h"
+#include "compute/classes/ordinal_sums.h"
 
 /* Rows are added in this many independent sums, which are merged once per call. */
 #define NSUMS 8
 
-/* Kernels for one processor; see multinom_cpu.h */
-typedef struct MultinomVersion
-{
-	void		(*predict) (const double *beta, int nterms, const double *columns, int n, double *eta);
-	void		(*add) (const double *column, const double *weight, int n, GrDD *sum);
-	void		(*triangle) (const double *columns, int nterms, const double *weight, int n, bool exact, double *work,
-							 GrDD *sums);
-	void		(*softmax) (int k, const double *code, const double *prior, const double *kept, int n, double *eta,
-							double *residual, double *ratio, double *work);
-} MultinomVersion;
-
 #define SIMD_TEMPLATE "compute/classes/multinom_cpu.h"
 #include "compute/base/simd.h"
-
-/* A block of rows by column. Columns are GR_MULTINOM_ROWS numbers, of which those of n rows are set. */
-typedef struct Block
-{
-	const GrMultinomPass *pass;
-	const MultinomVersion *version;
-	int			t;				/* number of terms */
-	int			k;				/* number of classes */
-	int			n;				/* number of rows, rounded up to a multiple of NSUMS by rows of weight 0 */
-	double	   *terms;			/* t columns: ones, then features less their shift */
-	double	   *code;			/* the row's class */
-	double	   *prior;			/* prior weight; 0 in rows that fill up or are of no class */
-	double	   *eta;			/* k - 1 columns: linear predictors, then probabilities */
-	double	   *residual;		/* k - 1 columns */
-	double	   *kept;			/* k columns: 1 where a class takes part */
-	double	   *ratio;
-	double	   *work;			/* k columns, and one more */
-} Block;
-
-static inline double *
-column(double *columns, int j)
-{
-	return columns + (size_t) j * GR_MULTINOM_ROWS;
-}
 
 size_t
 gr_multinom_products_at(const GrMultinomPass *pass)
@@ -73,6 +39,8 @@ gr_multinom_nsums(const GrMultinomPass *pass)
 			return gr_multinom_products_at(pass) + triangle * (k * (k - 1) / 2);
 		case GR_MULTINOM_FACE:
 			return gr_multinom_gradient_at(pass->nclasses) + k * k;
+		case GR_MULTINOM_ORDINAL:
+			return gr_ordinal_nsums(pass);
 		default:
 			return gr_multinom_products_at(pass);
 	}
@@ -81,31 +49,31 @@ gr_multinom_nsums(const GrMultinomPass *pass)
 size_t
 gr_multinom_scratch(const GrMultinomPass *pass)
 {
-	return ((size_t) gr_nterms(pass->shape.nfeatures) + 4 * (size_t) pass->nclasses + 4) * GR_MULTINOM_ROWS;
+	return ((size_t) gr_nterms(pass->shape.nfeatures) + 4 * (size_t) pass->nclasses + 9) * GR_MULTINOM_ROWS;
 }
 
-static Block
+static GrClassesBlock
 make_block(const GrMultinomPass *pass, int nrows, double *scratch)
 {
-	Block		b = {.pass = pass,.version = SIMD_CHOOSE(multinom_version, NSUMS)};
+	GrClassesBlock b = {.pass = pass,.kernels = SIMD_CHOOSE(multinom_version, NSUMS)};
 
 	b.t = gr_nterms(pass->shape.nfeatures);
 	b.k = pass->nclasses;
 	b.n = (nrows + NSUMS - 1) / NSUMS * NSUMS;
 	b.terms = scratch;
-	b.code = column(b.terms, b.t);
-	b.prior = column(b.code, 1);
-	b.ratio = column(b.prior, 1);
-	b.eta = column(b.ratio, 1);
-	b.residual = column(b.eta, b.k - 1);
-	b.kept = column(b.residual, b.k - 1);
-	b.work = column(b.kept, b.k);
+	b.code = gr_classes_column(b.terms, b.t);
+	b.prior = gr_classes_column(b.code, 1);
+	b.ratio = gr_classes_column(b.prior, 1);
+	b.eta = gr_classes_column(b.ratio, 1);
+	b.residual = gr_classes_column(b.eta, b.k - 1);
+	b.kept = gr_classes_column(b.residual, b.k - 1);
+	b.work = gr_classes_column(b.kept, b.k);
 	return b;
 }
 
 /* Transposes the rows and finds their classes. Counts the rows, and the classes' weights. */
 static void
-take_rows(Block *b, const double *rows, int nrows, GrDD *sums)
+take_rows(GrClassesBlock *b, const double *rows, int nrows, GrDD *sums)
 {
 	GrRowShape	shape = b->pass->shape;
 	size_t		ncols = (size_t) gr_row_ncols(shape);
@@ -122,7 +90,7 @@ take_rows(Block *b, const double *rows, int nrows, GrDD *sums)
 		b->prior[r] = weight;
 		b->terms[r] = 1;
 		for (int k = 1; k < b->t; k++)
-			column(b->terms, k)[r] = row[k - 1] - b->pass->shift[k - 1];
+			gr_classes_column(b->terms, k)[r] = row[k - 1] - b->pass->shift[k - 1];
 		unknown += class < 0 && r < nrows;
 		if (class < 0)
 			continue;
@@ -134,22 +102,22 @@ take_rows(Block *b, const double *rows, int nrows, GrDD *sums)
 }
 
 static void
-predict(const Block *b, const double *beta)
+predict(const GrClassesBlock *b, const double *beta)
 {
 	for (int j = 0; j < b->k - 1; j++)
-		b->version->predict(beta + (size_t) j * b->t, b->t, b->terms, b->n, column(b->eta, j));
+		b->kernels->predict(beta + (size_t) j * b->t, b->t, b->terms, b->n, gr_classes_column(b->eta, j));
 }
 
 /* Returns the linear predictor of class k in row r. */
 static inline double
-eta_of(const Block *b, int k, int r)
+eta_of(const GrClassesBlock *b, int k, int r)
 {
-	return k == 0 ? 0 : column(b->eta, k - 1)[r];
+	return k == 0 ? 0 : gr_classes_column(b->eta, k - 1)[r];
 }
 
 /* Marks the classes that take part in each row. Overwrites eta. Returns NULL if all do. */
 static const double *
-find_kept(const Block *b)
+find_kept(const GrClassesBlock *b)
 {
 	const GrMultinomPass *pass = b->pass;
 
@@ -157,21 +125,21 @@ find_kept(const Block *b)
 		return NULL;
 	for (int k = 0; k < b->k; k++)
 		for (int r = 0; r < b->n; r++)
-			column(b->kept, k)[r] = 1;
+			gr_classes_column(b->kept, k)[r] = 1;
 	for (int f = 0; f < pass->nfaces; f++)
 	{
 		predict(b, pass->faces + (size_t) f * (b->k - 1) * b->t);
 		for (int k = 0; k < b->k; k++)
 			for (int r = 0; r < b->n; r++)
 				if (eta_of(b, (int) b->code[r], r) - eta_of(b, k, r) > pass->face_absolute[f])
-					column(b->kept, k)[r] = 0;
+					gr_classes_column(b->kept, k)[r] = 0;
 	}
 	return b->kept;
 }
 
 /* Adds X'WX, and X'W y for the indicators y of each class. */
 static void
-add_start(const Block *b, GrDD *sums)
+add_start(const GrClassesBlock *b, GrDD *sums)
 {
 	GrDD	   *of_class = sums + gr_multinom_gradient_at(b->k);
 
@@ -180,14 +148,14 @@ add_start(const Block *b, GrDD *sums)
 		for (int r = 0; r < b->n; r++)
 			b->ratio[r] = b->code[r] == k ? b->prior[r] : 0;
 		for (int a = 0; a < b->t; a++)
-			b->version->add(column(b->terms, a), b->ratio, b->n, &of_class[a]);
+			b->kernels->add(gr_classes_column(b->terms, a), b->ratio, b->n, &of_class[a]);
 	}
-	b->version->triangle(b->terms, b->t, b->prior, b->n, true, b->work, sums + gr_multinom_products_at(b->pass));
+	b->kernels->triangle(b->terms, b->t, b->prior, b->n, true, b->work, sums + gr_multinom_products_at(b->pass));
 }
 
 /* Counts the rows by the side of beta on which they lie. */
 static void
-add_face(const Block *b, const double *kept, GrDD *sums)
+add_face(const GrClassesBlock *b, const double *kept, GrDD *sums)
 {
 	const GrMultinomPass *pass = b->pass;
 	double		least = pass->face_absolute[pass->nfaces];
@@ -203,7 +171,7 @@ add_face(const Block *b, const double *kept, GrDD *sums)
 			double		margin = eta_of(b, own, r) - eta_of(b, k, r);
 			GrDD	   *pair = &pairs[own * b->k + k];
 
-			if (kept != NULL && column(b->kept, k)[r] == 0)
+			if (kept != NULL && gr_classes_column(b->kept, k)[r] == 0)
 				continue;
 			if (fabs(margin) > sums[GR_MULTINOM_FURTHEST].hi)
 				sums[GR_MULTINOM_FURTHEST].hi = fabs(margin);
@@ -217,7 +185,7 @@ add_face(const Block *b, const double *kept, GrDD *sums)
 
 /* Adds the log-likelihood, log(1 / (1 + ratio)) of each row, and the gradient. */
 static void
-add_gradient(const Block *b, GrDD *sums)
+add_gradient(const GrClassesBlock *b, GrDD *sums)
 {
 	GrDD	   *gradient = sums + gr_multinom_gradient_at(b->k);
 	double		sum = 0;
@@ -233,17 +201,17 @@ add_gradient(const Block *b, GrDD *sums)
 	sums[GR_MULTINOM_LOG_LIKELIHOOD] = gr_dd_add(sums[GR_MULTINOM_LOG_LIKELIHOOD], gr_two_sum(sum, rest));
 	for (int j = 0; j < b->k - 1; j++)
 		for (int a = 0; a < b->t; a++)
-			b->version->add(column(b->terms, a), column(b->residual, j), b->n, gradient++);
+			b->kernels->add(gr_classes_column(b->terms, a), gr_classes_column(b->residual, j), b->n, gradient++);
 }
 
 /* Sets weight to what the products of predictors i >= j are weighted by. */
 static void
-weigh(const Block *b, int i, int j, double *weight)
+weigh(const GrClassesBlock *b, int i, int j, double *weight)
 {
-	const double *p = column(b->eta, i);
-	const double *q = column(b->eta, j);
-	const double *u = column(b->residual, i);
-	const double *v = column(b->residual, j);
+	const double *p = gr_classes_column(b->eta, i);
+	const double *q = gr_classes_column(b->eta, j);
+	const double *u = gr_classes_column(b->residual, i);
+	const double *v = gr_classes_column(b->residual, j);
 
 	if (b->pass->measure == GR_MULTINOM_STEP)
 		for (int r = 0; r < b->n; r++)
@@ -254,29 +222,34 @@ weigh(const Block *b, int i, int j, double *weight)
 }
 
 static void
-add_products(const Block *b, GrDD *sums)
+add_products(const GrClassesBlock *b, GrDD *sums)
 {
 	GrDD	   *products = sums + gr_multinom_products_at(b->pass);
-	double	   *work = column(b->work, 1);
+	double	   *work = gr_classes_column(b->work, 1);
 
 	for (int i = 0; i < b->k - 1; i++)
 		for (int j = 0; j <= i; j++, products += gr_triangle(b->t))
 		{
 			weigh(b, i, j, b->work);
-			b->version->triangle(b->terms, b->t, b->work, b->n, b->pass->exact, work, products);
+			b->kernels->triangle(b->terms, b->t, b->work, b->n, b->pass->exact, work, products);
 		}
 }
 
 void
 gr_multinom_sums_add(const GrMultinomPass *pass, const double *rows, int nrows, double *scratch, GrDD *sums)
 {
-	Block		b = make_block(pass, nrows, scratch);
+	GrClassesBlock b = make_block(pass, nrows, scratch);
 	const double *kept;
 
 	take_rows(&b, rows, nrows, sums);
 	if (pass->measure == GR_MULTINOM_START)
 	{
 		add_start(&b, sums);
+		return;
+	}
+	if (pass->measure == GR_MULTINOM_ORDINAL)
+	{
+		gr_ordinal_add(&b, sums);
 		return;
 	}
 	kept = find_kept(&b);
@@ -286,7 +259,7 @@ gr_multinom_sums_add(const GrMultinomPass *pass, const double *rows, int nrows, 
 		return;
 	}
 	predict(&b, pass->beta);
-	b.version->softmax(b.k, b.code, b.prior, kept, b.n, b.eta, b.residual, b.ratio, b.work);
+	b.kernels->softmax(b.k, b.code, b.prior, kept, b.n, b.eta, b.residual, b.ratio, b.work);
 	add_gradient(&b, sums);
 	if (pass->measure != GR_MULTINOM_SCORES)
 		add_products(&b, sums);

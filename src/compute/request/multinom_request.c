@@ -22,12 +22,19 @@ gr_request_of_multinom(const GrMultinomPass *pass, GrMemory memory, GrError *err
 	memset(&head, 0, sizeof(head));
 	head.kind = GR_REQUEST_MULTINOM;
 	head.shape = pass->shape;
-	head.distribution = (GrDistribution) {.family = GR_GAUSSIAN,.link = GR_IDENTITY};
-	head.measure = (int32_t) pass->measure;
+	head.distribution.family = GR_GAUSSIAN;
+	head.distribution.link = GR_IDENTITY;
+	head.measure = (int32_t) pass->measure | (int32_t) pass->link << GR_REQUEST_LINK_SHIFT;
 	head.nclasses = pass->nclasses;
 	head.nfaces = pass->nfaces;
 	head.flags = (pass->counts ? GR_REQUEST_COUNTS : 0) | (pass->exact ? 0 : GR_REQUEST_COARSE);
 	return gr_request_make(&head, from, memory, err);
+}
+
+static bool
+is_ordinal(const GrRequest *request)
+{
+	return (request->measure & GR_REQUEST_MEASURE) == GR_MULTINOM_ORDINAL;
 }
 
 static GrRequestLayout
@@ -39,10 +46,10 @@ lay_out(const GrRequest *request)
 
 	return (GrRequestLayout) {
 		.n = {
-			[GR_REQUEST_BETA] = (k - 1) * t,
+			[GR_REQUEST_BETA] = is_ordinal(request) ? k - 1 + t - 1 : (k - 1) * t,
 			[GR_REQUEST_SHIFT] = t - 1,
 			[GR_REQUEST_FACES] = nfaces * (k - 1) * t,
-			[GR_REQUEST_FACE_ABSOLUTE] = nfaces + (request->measure == GR_MULTINOM_FACE ? 1 : 0),
+			[GR_REQUEST_FACE_ABSOLUTE] = nfaces + ((request->measure & GR_REQUEST_MEASURE) == GR_MULTINOM_FACE ? 1 : 0),
 			[GR_REQUEST_LINES] = k
 		}
 	};
@@ -53,12 +60,16 @@ valid(const GrRequest *request, GrError *err)
 {
 	const GrMultinomPass pass = gr_request_multinom(request);
 
-	if ((unsigned) request->measure >= GR_NMULTINOM_MEASURES || pass.shape.offset || pass.nfaces < 0 ||
+	if (request->measure < 0 || (unsigned) pass.measure >= GR_NMULTINOM_MEASURES ||
+		(unsigned) pass.link >= GR_NLINKS || pass.shape.offset || pass.nfaces < 0 ||
 		pass.nfaces > GR_MULTINOM_FACES_MAX || pass.nclasses < 2)
 		return gr_fail(err, GR_INVALID, 0, "there are no sums of %d classes that measure %d", pass.nclasses,
 					   (int) request->measure);
 	if ((pass.nclasses - 1) * (int64_t) gr_nterms(pass.shape.nfeatures) > GR_MULTINOM_TERMS_MAX)
 		return gr_fail(err, GR_INVALID, 0, "%d classes with too many features", pass.nclasses);
+	if (pass.measure == GR_MULTINOM_ORDINAL &&
+		(pass.nfaces != 0 || (pass.link != GR_LOGIT && pass.link != GR_PROBIT && pass.link != GR_CLOGLOG)))
+		return gr_fail(err, GR_INVALID, 0, "there is no ordinal regression with link %d", (int) pass.link);
 	return (pass.values != NULL && pass.beta != NULL && pass.shift != NULL &&
 			(pass.nfaces == 0 || pass.faces != NULL) &&
 			(pass.face_absolute != NULL || (pass.nfaces == 0 && pass.measure != GR_MULTINOM_FACE))) ||

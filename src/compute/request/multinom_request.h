@@ -17,6 +17,10 @@ extern "C" {
  */
 extern GrRequest *gr_request_of_multinom(const GrMultinomPass *pass, GrMemory memory, GrError *err);
 
+/* Parts of the member measure: the pass's measure, and above it the link of an ordinal regression */
+#define GR_REQUEST_MEASURE 255
+#define GR_REQUEST_LINK_SHIFT 8
+
 /* Returns the pass of a request. Its arrays point into the request. */
 static inline GrMultinomPass
 gr_request_multinom(const GrRequest *request)
@@ -24,7 +28,8 @@ gr_request_multinom(const GrRequest *request)
 	GrMultinomPass pass;
 
 	memset(&pass, 0, sizeof(pass));
-	pass.measure = (GrMultinomMeasure) request->measure;
+	pass.measure = (GrMultinomMeasure) (request->measure & GR_REQUEST_MEASURE);
+	pass.link = (GrLink) (request->measure >> GR_REQUEST_LINK_SHIFT);
 	pass.shape = request->shape;
 	pass.nclasses = request->nclasses;
 	pass.values = gr_request_array(request, GR_REQUEST_LINES);

@@ -18,6 +18,7 @@
 #include "run/progress.h"
 #include "run/raise.h"
 #include "run/request.h"
+#include "sql/classes/class_rows.h"
 #include "sql/model/fit_arguments.h"
 #include "sql/model/model.h"
 
@@ -37,9 +38,7 @@ enum
 typedef struct Fitting
 {
 	GrMultinomOptions options;
-	GrClasses	classes;
-	GrRoles		roles;
-	GrDataSet  *data;
+	GrClassRows rows;
 	GrMultinomFit *fit;
 	const char **labels;		/* of the classes that have rows */
 } Fitting;
@@ -75,64 +74,31 @@ read_options(FunctionCallInfo fcinfo, Fitting *f)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_iter must be at least 1, got %d", f->options.max_iter)));
-	f->roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, ARG_FREQUENCIES, -1);
-	gr_formula_argument(fcinfo, ARG_FORMULA, f->options.intercept, &f->roles);
-	gr_vcov_arguments(fcinfo, ARG_VCOV, ARG_CLUSTERS, &glm, &f->roles);
+	f->rows.roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, ARG_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, ARG_FORMULA, f->options.intercept, &f->rows.roles);
+	gr_vcov_arguments(fcinfo, ARG_VCOV, ARG_CLUSTERS, &glm, &f->rows.roles);
 	f->options.vcov = glm.vcov;
-	f->options.counts = f->roles.weighting == GR_FREQUENCIES;
-	check_vcov(&f->options, &f->roles);
-	f->classes.base = PG_ARGISNULL(ARG_BASE) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(ARG_BASE));
-	/* rows have no keys, as the sums of clusters are grouped by PostgreSQL */
-	f->roles.cluster_keys = false;
-	f->roles.classes = &f->classes;
+	f->options.counts = f->rows.roles.weighting == GR_FREQUENCIES;
+	check_vcov(&f->options, &f->rows.roles);
+	f->rows.classes.base = PG_ARGISNULL(ARG_BASE) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(ARG_BASE));
+	f->rows.model = "a multinomial regression";
+	f->rows.per_class = true;
 }
 
 /*
  * Opening
  */
 
-/* Raises an ERROR unless the response is one that the fit can have. */
-static void
-check_response(const Fitting *f)
-{
-	int64		n = (int64) (f->classes.n - 1) * gr_nterms(f->options.shape.nfeatures);
-
-	if (f->classes.column == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the response of a multinomial regression must be a column"),
-				 errhint("Name the column before the ~ of the formula, and compute its classes in the query.")));
-	if (f->classes.n < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("response \"%s\" has only one class, \"%s\"", f->classes.column, f->classes.labels[0]),
-				 errhint("A multinomial regression needs rows of at least two classes.")));
-	if (n > GR_MULTINOM_TERMS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a multinomial regression of %d classes and %d terms has too many coefficients: " INT64_FORMAT,
-						f->classes.n, gr_nterms(f->options.shape.nfeatures), n),
-				 errdetail("It can have at most %d.", GR_MULTINOM_TERMS_MAX),
-				 errhint("Merge classes in the query, or leave columns out.")));
-	if (f->options.shape.offset)
-		elog(ERROR, "a multinomial regression has no offsets");
-}
-
 static void
 open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, Fitting *f)
 {
-	const GrRowsWanted wanted = {
-		.from = *rows,.function = fcinfo->flinfo->fn_oid,.roles = &f->roles,.family = GR_GAUSSIAN
-	};
-
-	f->data = gr_open_rows(&wanted);
-	f->options.shape = f->data->source->shape;
-	f->options.intercept = f->data->ingest.intercept;
+	gr_open_class_rows(fcinfo, rows, &f->rows);
+	f->options.shape = f->rows.shape;
+	f->options.intercept = f->rows.data->ingest.intercept;
 	gr_check_terms(f->options.shape.nfeatures, f->options.intercept);
-	f->options.nclasses = f->classes.n;
-	f->options.values = f->classes.values;
-	check_response(f);
-	if (gr_vcov_is_clustered(f->options.vcov) && f->data->source->clustered == NULL)
+	f->options.nclasses = f->rows.classes.n;
+	f->options.values = f->rows.classes.values;
+	if (gr_vcov_is_clustered(f->options.vcov) && f->rows.data->source->clustered == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a multinomial regression over kept rows cannot be clustered"),
@@ -143,27 +109,6 @@ open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, Fitting *f)
  * Fitting
  */
 
-/* Raises the failure of a fit. */
-static void
-raise_failure(const Fitting *f, GrError *err)
-{
-	if (err->status == GR_ONE_CLASS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("response \"%s\" has only one class, \"%s\"", f->classes.column,
-						f->classes.labels[(int) err->value]),
-				 f->classes.n > 1 ? errdetail("Rows of other classes have a NULL in another column, or no weight.") : 0,
-				 errhint("A multinomial regression needs rows of at least two classes.")));
-	if (err->status == GR_INVALID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("query returned other rows when it was run again"),
-				 errdetail("A pass failed: %s.", err->detail),
-				 errhint("Store the result of the query in a table, and use that.")));
-	gr_note_device_error(err);
-	gr_raise_row(err, f->options.shape, f->data->ingest.names);
-}
-
 static void
 take_cluster(void *arg, const double *sums)
 {
@@ -173,7 +118,7 @@ take_cluster(void *arg, const double *sums)
 static void
 run(Fitting *f)
 {
-	GrRowSource *source = f->data->source;
+	GrRowSource *source = f->rows.data->source;
 	GrError		err = {0};
 
 	f->fit = gr_multinom_begin(palloc_extended(gr_multinom_nbytes(&f->options), MCXT_ALLOC_HUGE), &f->options);
@@ -191,30 +136,18 @@ run(Fitting *f)
 				gr_progress_iteration(f->fit->iterations, -2 * f->fit->sums[GR_MULTINOM_LOG_LIKELIHOOD].hi);
 		}
 		if (!gr_multinom_advance(f->fit, &gr_host, &err))
-			raise_failure(f, &err);
+			gr_raise_classes(&f->rows, &err);
 	}
-	if (f->classes.base != NULL && !f->fit->present[0])
+	if (f->rows.classes.base != NULL && !f->fit->present[0])
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("no complete row has the base class \"%s\"", f->classes.base),
+				 errmsg("no complete row has the base class \"%s\"", f->rows.classes.base),
 				 errhint("Choose another base, or look for columns that are NULL in its rows.")));
 }
 
 /*
  * The model
  */
-
-/* Sets the labels of the classes that have rows. */
-static void
-name_classes(Fitting *f)
-{
-	int			n = 0;
-
-	f->labels = palloc(f->fit->nclasses * sizeof(char *));
-	for (int k = 0; k < f->classes.n; k++)
-		if (f->fit->present[k])
-			f->labels[n++] = f->classes.labels[k];
-}
 
 /* Names each term as class:term. */
 static const char **
@@ -227,7 +160,7 @@ name_terms(const Fitting *f)
 	for (int j = 1; j < f->fit->nclasses; j++)
 		for (int k = 0; k < n; k++)
 			terms[(j - 1) * n + k] = psprintf("%s:%s", f->labels[j],
-											  k < first ? GR_INTERCEPT : f->data->ingest.names[k - first]);
+											  k < first ? GR_INTERCEPT : f->rows.data->ingest.names[k - first]);
 	return terms;
 }
 
@@ -288,7 +221,7 @@ fill_model(const Fitting *f, GrModel *model)
 	model->vcov = fit->vcov;
 	model->separated = fit->separated;
 	model->nrows = gr_count(fit->nrows);
-	model->nskipped = gr_rows_nskipped(f->data);
+	model->nskipped = gr_rows_nskipped(f->rows.data);
 	model->rank = fit->rank * (fit->nclasses - 1);
 	model->df_residual = model->nrows - model->rank;
 	model->deviance = -2 * fit->log_likelihood;
@@ -299,8 +232,8 @@ fill_model(const Fitting *f, GrModel *model)
 	model->dispersion = 1;
 	model->vcov_type = f->options.vcov == GR_VCOV_IID ? NULL : gr_vcov_name(f->options.vcov);
 	model->df_inference = INFINITY;
-	model->design = f->data->ingest.design;
-	gr_extras_take_roles(&model->extras, &f->roles);
+	model->design = f->rows.data->ingest.design;
+	gr_extras_take_roles(&model->extras, &f->rows.roles);
 	model->extras.classes = f->labels;
 	model->extras.nclasses = fit->nclasses;
 }
@@ -329,12 +262,12 @@ gr_multinom_fit(PG_FUNCTION_ARGS)
 	gr_enter_query(&context, rows.query);
 	open_rows(fcinfo, &rows, &f);
 	run(&f);
-	name_classes(&f);
-	gr_record_rows(f.data, "gpu_multinom_fit", started);
+	f.labels = gr_present_classes(&f.rows, f.fit->present, f.fit->nclasses);
+	gr_record_rows(f.rows.data, "gpu_multinom_fit", started);
 	fill_model(&f, &model);
 	warn(&f, &model);
 	gr_leave_query(&context);
-	model.device = gr_rows_device(f.data);
-	gr_release_rows(f.data);
+	model.device = gr_rows_device(f.rows.data);
+	gr_release_rows(f.rows.data);
 	return gr_model_datum(fcinfo, &model);
 }
