@@ -612,27 +612,6 @@ gr_errors_of_leverages(GrPredictor *predictor, GrPredictorError *error)
 	predictor->vcov_low = (GrString) {.bytes = NULL};
 }
 
-double
-gr_least_df(const double *df, double df_inference, const bool *used, int nterms)
-{
-	double		least = INFINITY;
-	bool		any = false;
-
-	for (int k = 0; df != NULL && k < nterms; k++)
-		if (used[k] && !isnan(df[k]))
-		{
-			least = fmin(least, df[k]);
-			any = true;
-		}
-	return any ? least : df_inference;
-}
-
-double
-gr_model_df(const GrModel *model, int k)
-{
-	return model->extras.df == NULL ? model->df_inference : model->extras.df[k];
-}
-
 /* Sets the predictor's design, offsets and vcov_low from field, a gpu_model's design or NULL. */
 static void
 read_predictor_design(const text *field, GrPredictor *predictor)

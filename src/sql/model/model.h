@@ -164,13 +164,30 @@ gr_model_is_robust(const GrModel *model)
 }
 
 /* Returns the degrees of freedom by which term k is tested, or NaN if it has none. */
-extern double gr_model_df(const GrModel *model, int k);
+static inline double
+gr_model_df(const GrModel *model, int k)
+{
+	return model->extras.df == NULL ? model->df_inference : model->extras.df[k];
+}
 
 /*
  * Returns the least degrees of freedom of the terms with used[k], for a test of a combination of them. df: nterms
  * values, NaN: none; or NULL. Returns df_inference if no used term has its own.
  */
-extern double gr_least_df(const double *df, double df_inference, const bool *used, int nterms);
+static inline double
+gr_least_df(const double *df, double df_inference, const bool *used, int nterms)
+{
+	double		least = INFINITY;
+	bool		any = false;
+
+	for (int k = 0; df != NULL && k < nterms; k++)
+		if (used[k] && !isnan(df[k]))
+		{
+			least = fmin(least, df[k]);
+			any = true;
+		}
+	return any ? least : df_inference;
+}
 
 /* Returns the model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);
