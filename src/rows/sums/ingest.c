@@ -385,10 +385,7 @@ static void
 find_columns(GrIngest *ingest, GrQuery *query, GrRoles *roles, GrReadCells read_cells)
 {
 	const GrFrameCells cells = {read_cells, ingest};
-	GrFrame    *frame;
-
-	ingest->query = query;
-	frame = gr_make_frame(query, ingest->function, roles, &cells);
+	GrFrame    *frame = gr_make_frame(query, ingest->function, roles, &cells);
 
 	if (frame != NULL && frame->offset != NULL)
 		roles->offsets = frame->offset;
@@ -475,6 +472,7 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	ingest->pulled = roles->classes != NULL;
 	if (roles->classes != NULL)
 		analysed = gr_find_classes(analysed, function, roles);
+	ingest->query = analysed;
 	if (roles->unit_weights)
 		analysed = add_unit_weights(analysed, &own);
 	if (roles->key != NULL)
