@@ -193,6 +193,32 @@ sum_query_folds(GrDataSet *data)
 }
 
 /*
+ * Folds sums over the rows that were read, in place, if powers are in two columns (ingest->nlow > 0); see
+ * gr_gram_fold(). Then ingest->nfeatures and names are without the rests.
+ */
+static void
+fold_sums(GrIngest *ingest, GrGram *gram)
+{
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	int			nfeatures;
+	int		   *rest_of;
+	const char **names;
+
+	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
+	if (!gr_gram_fold(gram, rest_of, ingest->nlow, &poll))
+	{
+		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+		gr_raise(&err);
+	}
+	names = palloc((nfeatures + 1) * sizeof(char *));
+	memcpy(names, ingest->names, nfeatures * sizeof(char *));
+	names[nfeatures] = ingest->names[ingest->nfeatures];
+	ingest->names = names;
+	ingest->nfeatures = nfeatures;
+}
+
+/*
  * Opening
  */
 
@@ -283,7 +309,7 @@ gr_open_rows(const GrRowsWanted *wanted)
 		gr_ingest_check(&data->ingest, gr_rows_nskipped(data));
 	data->read_done = gr_now();
 	if (wanted->use == GR_ROWS_SUM && data->ingest.nlow > 0)
-		gr_fold_sums(&data->ingest, &data->sums[0]);
+		fold_sums(&data->ingest, &data->sums[0]);
 	return data;
 }
 

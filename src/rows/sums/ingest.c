@@ -781,28 +781,6 @@ gr_plan_plain_sums(const GrIngest *ingest, Oid result)
 }
 
 void
-gr_fold_sums(GrIngest *ingest, GrGram *gram)
-{
-	GrPoll		poll = {.host = &gr_host};
-	GrError		err = {0};
-	int			nfeatures;
-	int		   *rest_of;
-	const char **names;
-
-	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
-	if (!gr_gram_fold(gram, rest_of, ingest->nlow, &poll))
-	{
-		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
-		gr_raise(&err);
-	}
-	names = palloc((nfeatures + 1) * sizeof(char *));
-	memcpy(names, ingest->names, nfeatures * sizeof(char *));
-	names[nfeatures] = ingest->names[ingest->nfeatures];
-	ingest->names = names;
-	ingest->nfeatures = nfeatures;
-}
-
-void
 gr_ingest_check(const GrIngest *ingest, int64 nskipped)
 {
 	if (nskipped > 0 && ingest->domain != NULL)

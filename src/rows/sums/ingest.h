@@ -30,7 +30,7 @@ typedef struct GrIngest
 	const char *row_design;		/* design of the rows, see GrFrame */
 	const GrDomain *domain;		/* the formula's expressions; NULL: it has none */
 	bool		intercept;		/* roles->intercept, or the formula's */
-	int			nlow;			/* number of rests, the last features; see gr_fold_sums() */
+	int			nlow;			/* number of rests, the last features; see gr_gram_fold() */
 	GrCells    *cells;			/* the rows are summed by cell already; NULL: the rows are not read yet */
 	Oid			function;		/* SQL function of the extension that is being called */
 	GrPlan	   *plan;			/* NULL until gr_ingest_plan() */
@@ -205,12 +205,6 @@ extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
  * aggregate reads all rows first), or if no complete row was met. ingest is not changed.
  */
 extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
-
-/*
- * Folds sums over the rows that were read, in place, if powers are in two columns (ingest->nlow > 0); see
- * gr_gram_fold(). Then ingest->nfeatures and names are without the rests.
- */
-extern void gr_fold_sums(GrIngest *ingest, GrGram *gram);
 
 /* Returns the moves to apply to a solved fit; NULL if there are none. */
 static inline const GrTermMoves *
