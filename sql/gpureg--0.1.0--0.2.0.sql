@@ -395,7 +395,7 @@ CREATE FUNCTION gpu_ordinal_fit(query text DEFAULT NULL, link text DEFAULT 'logi
     AS 'MODULE_PATHNAME', 'gr_ordinal_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 CREATE FUNCTION gpu_class_code(labels text[], "any") RETURNS float8
-    AS 'MODULE_PATHNAME', 'gr_class_code' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_class_code' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
 -- Probabilities in the order of gpu_classes(model)
 CREATE FUNCTION gpu_predict_probs(model gpu_model, VARIADIC x "any") RETURNS float8[]
