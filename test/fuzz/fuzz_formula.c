@@ -75,7 +75,7 @@ use_formula(const GrFormula *formula, GrString text)
 	double		nfeatures;
 
 	fuzz_failing = -1;
-	must(formula->response >= 0 && formula->response < COUNT(columns));
+	must(formula->response >= -1 && formula->response < COUNT(columns)); /* -1: an expression */
 	make_levels(levels);
 	nfeatures = gr_formula_nfeatures(formula, levels);
 	design_text = written(formula, text, levels);

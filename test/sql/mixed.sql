@@ -20,9 +20,9 @@ GROUP BY dataset, model, method;
 CREATE VIEW mixed_numbers AS
 SELECT dataset, model, method, 'criterion' AS kind, 1 AS number, (m).deviance AS value FROM mixed_models
 UNION ALL SELECT dataset, model, method, 'coef', t.number::int, estimate FROM mixed_models,
-    gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, s, p, l, h, df, number)
+    gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, s, p, l, h, df, class, number)
 UNION ALL SELECT dataset, model, method, 'error', t.number::int, std_error FROM mixed_models,
-    gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, s, p, l, h, df, number)
+    gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, s, p, l, h, df, class, number)
 UNION ALL SELECT dataset, model, method, 'variance', (CASE WHEN grp = 'residual' THEN 0
     WHEN model LIKE '(1 + x1 | g)%' THEN CASE number WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE 1 END
     WHEN model = '(1 | h) + (1 + x1 | g)' THEN CASE number WHEN 3 THEN 4 WHEN 4 THEN 3 ELSE number END

@@ -118,8 +118,8 @@ typedef struct GrNormalMatrix
 
 /*
  * Terms of which no two have a product other than 0, such as the levels of a factor: their block of A is diagonal. They
- * are eliminated first (normal_block.c), which leaves the Schur complement of the other terms and the response. Work and
- * memory are then those of the other terms, except for the entries of an inverse.
+ * are eliminated first (normal_block.c), which leaves the Schur complement of the other terms and the response. Work
+ * and memory are then those of the other terms, except for the entries of an inverse.
  */
 typedef struct GrNormalBlock
 {
@@ -127,7 +127,7 @@ typedef struct GrNormalBlock
 	int			n;				/* number of terms in the block; 0: no block was eliminated */
 	GrLdl		rest;			/* the Schur complement, factorised; its rows are the other terms and the response */
 	GrDDVector	inverse;		/* packed: row a of inv(L)' of rest, from its diagonal on, as in GrNormalFactor */
-	GrDDVector	weights;		/* [n][rest.npivots]: inv(L) of rest times the block's products, over the block's pivots */
+	GrDDVector	weights;		/* [n][rest.npivots]: inv(L) of rest times the block's products, over its pivots */
 	GrDDVector	pivots;			/* [n] the block's diagonal entries */
 } GrNormalBlock;
 
@@ -250,8 +250,8 @@ extern bool gr_normal_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, c
 								   const GrHost *host, GrError *err);
 
 /*
- * Looks for a large diagonal block, eliminates it, and solves; f->ldl must be scaled. Leaves f->block.n 0 if there is no
- * such block, or if a term might be aliased in another order: gr_ldl_factorise() decides then. Sets of f->ldl what
+ * Looks for a large diagonal block, eliminates it, and solves; f->ldl must be scaled. Leaves f->block.n 0 without such
+ * a block, or if a term might be aliased in another order: gr_ldl_factorise() decides then. Sets of f->ldl what
  * gr_ols_solve() reads: u, d of the response, and the response's entry of the first step. Returns false on an error.
  */
 extern bool gr_normal_block_solve(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrError *err);

@@ -19,8 +19,8 @@
 #define BLOCK_MIN 64
 
 /*
- * A pivot that is this many times the least pivot, in the order that makes it smallest, is no matter of rounding errors:
- * the term is not aliased in any order.
+ * A pivot that is this many times the least pivot, in the order that makes it smallest, is no matter of rounding
+ * errors: the term is not aliased in any order.
  */
 #define CLEAR_PIVOT 1e4
 

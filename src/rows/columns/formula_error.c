@@ -67,8 +67,8 @@ describe_word(const GrFormulaError *err, const char *text)
 			errcode(ERRCODE_SYNTAX_ERROR);
 			errmsg("\"%s\" is not supported in a formula",
 				   err->nbytes == 1 ? character(err, text) : excerpt(err, text));
-			errdetail("A formula can have column names, +, -, :, *, /, %%in%%, parentheses, powers such as (a + b)^2, 0, "
-					  "1, \".\", factor(name), poly(name, degree), offset() and functions.");
+			errdetail("A formula can have column names, +, -, :, *, /, %%in%%, parentheses, powers such as (a + b)^2, "
+					  "0, 1, \".\", factor(name), poly(name, degree), offset() and functions.");
 			return errhint("Write arithmetic in I(), as in I(x^2), and compute other expressions in the query.");
 		case GR_FORMULA_NO_FUNCTION:
 			errcode(ERRCODE_UNDEFINED_FUNCTION);

@@ -2,8 +2,8 @@
  * absorb_glm.c: fits generalised linear models with absorbed effects; see absorb_glm.h.
  *
  * Each iteration of Fisher's scoring is a weighted linear fit of the working response, whose effects are absorbed by
- * the working weights (Correia, Guimaraes and Zylkin 2020; Berge 2018). Features stay projected: projecting them again by
- * other weights gives what projecting the original ones would.
+ * the working weights (Correia, Guimaraes and Zylkin 2020; Berge 2018). Features stay projected: projecting them again
+ * by other weights gives what projecting the original ones would.
  */
 #include "postgres.h"
 

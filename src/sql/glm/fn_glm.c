@@ -161,7 +161,8 @@ read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
  * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean, kept
- * text, rows text, absorb text[]): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and kept are
+ * text, rows text, absorb text[]): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and
+ * kept are
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
