@@ -37,9 +37,9 @@ static const Oid types[NFIELDS] = {
 	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID, TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID, FLOAT8OID,
 	TEXTOID
 };
-/* gpu_tidy's columns: a term and its numbers */
+/* gpu_tidy's columns: a term, its numbers and its class */
 static const Oid tidy_types[] = {
-	TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID
+	TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, TEXTOID
 };
 static const Oid four_numbers[] = {FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 
