@@ -641,7 +641,7 @@ query(q{
 						500, t);
 					WHEN 2 THEN PERFORM * FROM gpu_project_rows($q$SELECT 'id' || i, CASE WHEN i < 900 THEN v
 						ELSE v || '{1}' END FROM vectors$q$,
-						500, seed => t, id => NULL::text);
+						500, id => NULL::text, seed => t);
 					WHEN 3 THEN PERFORM gpu_project(v || CASE WHEN i = 700 THEN 'NaN'::real ELSE 1 END, 500, t)
 						FROM vectors;
 					WHEN 4 THEN PERFORM gpu_project(array_agg(v || 1::real) ||
