@@ -71,8 +71,9 @@ ORDER BY per_carat;
 \echo
 \set ECHO queries
 SET extra_float_digits = -9;
-SELECT * FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds',
-                                   vcov => 'HC3'));
+SELECT term, estimate, std_error, statistic, p_value, conf_low, conf_high, df
+FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds',
+                          vcov => 'HC3'));
 \set ECHO none
 
 \echo '== Does clarity matter if weight, cut and color are known?'

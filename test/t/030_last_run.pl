@@ -66,6 +66,8 @@ my %calls = (
 	gpu_ols_cv => [ "SELECT count(*) FROM gpu_ols_cv($keyed, key => 'i')", $rows, 2 ],
 	gpu_logreg => [ 'SELECT gpu_logreg(ARRAY[[1], [2], [3], [4]], ARRAY[true, false, true, false])', 4, 1 ],
 	gpu_logreg_fit => [ "SELECT gpu_logreg_fit($logit)", $rows, 2 ],
+	gpu_multinom_fit => [ "SELECT gpu_multinom_fit($logit)", $rows, 2 ],
+	gpu_ordinal_fit => [ "SELECT gpu_ordinal_fit($logit)", $rows, 2 ],
 	gpu_glm_fit => [ "SELECT gpu_glm_fit($logit, 'binomial')", $rows, 2 ],
 	gpu_logreg_agg => [ 'SELECT gpu_logreg_agg(won, a, b) FROM t', $rows, 2 ],
 	gpu_logreg_array_agg => [ 'SELECT gpu_logreg_array_agg(won, ARRAY[a, b]) FROM t', $rows, 2 ],
@@ -103,10 +105,12 @@ my %calls = (
 # Functions that leave the last computation's record as it is
 my %without = (
 	(map { $_ => 'one vector in, one out' } qw(gpu_project_sparse gpu_project_bits gpu_feature_hash)),
-	(map { $_ => 'one row in, one number out' } qw(gpu_predict gpu_predict_row gpu_predict_interval gpu_leverage gpu_cv_fold
-		gpu_enet_fold gpu_jl_min_dim gpu_pnorm gpu_qnorm gpu_pt gpu_qt gpu_pchisq gpu_qchisq gpu_pf gpu_qf)),
-	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_levels gpu_summary gpu_anova gpu_wald
-		gpu_with_terms gpu_variances gpu_contrast gpu_means gpu_drop1 gpu_step gpu_ols_two_way gpu_ols_named gpu_ols_names)),
+	(map { $_ => 'one row in, its prediction or one number out' } qw(gpu_predict gpu_predict_row gpu_predict_class
+		gpu_predict_probs gpu_predict_interval gpu_leverage gpu_cv_fold gpu_enet_fold gpu_jl_min_dim gpu_pnorm gpu_qnorm
+		gpu_pt gpu_qt gpu_pchisq gpu_qchisq gpu_pf gpu_qf)),
+	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_levels gpu_classes gpu_summary
+		gpu_anova gpu_wald gpu_with_terms gpu_variances gpu_contrast gpu_means gpu_drop1 gpu_step gpu_ols_two_way
+		gpu_ols_named gpu_ols_names)),
 	(map { $_ => 'tells of the session, the server or kept rows' } qw(gpu_last_run gpu_progress gpu_devices gpu_kept
 		gpu_kept_all gpu_forget)));
 
