@@ -197,7 +197,7 @@ face_kernel(Args g)
 	}
 }
 
-/* What a thread of sum_kernel adds up: weight of a row times the product of two terms */
+/* The sum that a thread of sum_kernel adds up: weight of a row times the product of two terms */
 typedef struct Entry
 {
 	int			i;				/* vector, or the first predictor of a pair; -1: no entry */

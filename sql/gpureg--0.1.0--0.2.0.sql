@@ -48,7 +48,7 @@ WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_cata
 -- gpu_ols_fit, gpu_glm_fit: a further argument, absorb
 --
 
--- Changed in the catalogue, too, so that views that call the functions stay: the arguments are those of other functions.
+-- Changed in the catalogue, too, so that views that call the functions stay: other functions have the same arguments.
 -- The first two of gpu_ols_fit lose names and defaults: another signature has them, with the formula as the second.
 CREATE FUNCTION gpu_ols_fit_with_absorb(text, boolean, formula text DEFAULT NULL, weights text DEFAULT NULL,
                                         frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
@@ -696,7 +696,8 @@ CREATE FUNCTION gpu_drop1(model gpu_model)
 CREATE FUNCTION gpu_step(model gpu_model, criterion text DEFAULT 'aic', direction text DEFAULT 'backward')
     RETURNS TABLE (step int, change text, terms text, df_residual bigint, rss float8, criterion_value float8)
     AS 'MODULE_PATHNAME', 'gr_step_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 10;
-COMMENT ON FUNCTION gpu_drop1(gpu_model) IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
+COMMENT ON FUNCTION gpu_drop1(gpu_model)
+    IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
 COMMENT ON FUNCTION gpu_step(gpu_model, text, text) IS 'stepwise selection of a linear model''s terms by AIC or BIC';
 CREATE FUNCTION gpu_overdispersion(model gpu_model, query text, response text DEFAULT NULL,
                                    weights text DEFAULT NULL, offsets text DEFAULT NULL)

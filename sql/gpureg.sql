@@ -1644,7 +1644,8 @@ COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model)
 COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
 COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
 COMMENT ON FUNCTION gpu_anova(gpu_model) IS 'tests of type II of a model''s terms by its covariances';
-COMMENT ON FUNCTION gpu_drop1(gpu_model) IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
+COMMENT ON FUNCTION gpu_drop1(gpu_model)
+    IS 'a linear model without each of its terms: sums of squares, AIC and F tests';
 COMMENT ON FUNCTION gpu_step(gpu_model, text, text) IS 'stepwise selection of a linear model''s terms by AIC or BIC';
 COMMENT ON FUNCTION gpu_contrast(gpu_model, jsonb, float8)
     IS 'a linear combination of a model''s coefficients, with its test';

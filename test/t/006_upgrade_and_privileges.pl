@@ -219,7 +219,8 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 	. "gpu_ols_boot|u\ngpu_ols_boot_replicates|u\n"
 	. "gpu_ols_cv|u\ngpu_ols_fit|u\ngpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u\ngpu_ordinal_fit|u"
 	. "\ngpu_overdispersion|u"
-	. "\ngpu_predict_rows|u" x 4 . "\ngpu_progress|r" . "\ngpu_project_rows|u" x 5 . "\ngpu_ranef|u\ngpu_roc|u", 'parallel labels');
+	. "\ngpu_predict_rows|u" x 4 . "\ngpu_progress|r" . "\ngpu_project_rows|u" x 5 . "\ngpu_ranef|u\ngpu_roc|u",
+	'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the calling process, or
 # write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)

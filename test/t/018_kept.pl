@@ -618,8 +618,8 @@ is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM gpu_predict_rows(
 	'0|0|0', 'of nothing');
 # ids of other types: integers, numerics, and the levels of a category
 my $ids = q{FROM gpu_ols_fit('SELECT y, x1, x2 FROM t') m, LATERAL gpu_predict_rows(m, 'rows', };
-is($node->safe_psql('postgres', "SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*), min(pg_typeof(p.id)::text)
-	$ids key => 'i', id => NULL::bigint) p JOIN t ON i = p.id"), "t|$rows|bigint", 'predictions with integer ids');
+is($node->safe_psql('postgres', "SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*),
+	min(pg_typeof(p.id)::text) $ids key => 'i', id => NULL::bigint) p JOIN t ON i = p.id"), "t|$rows|bigint", 'predictions with integer ids');
 is($node->safe_psql('postgres', "SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*)
 	$ids 'i', NULL::numeric, 'x1 < 0') p JOIN t ON i = p.id"),
 	$node->safe_psql('postgres', "SELECT true, count(*) FROM t WHERE x1 < 0"), 'predictions with numeric ids');

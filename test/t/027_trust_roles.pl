@@ -364,7 +364,8 @@ for my $statement (
 	q{CREATE OR REPLACE AGGREGATE stats.gpu_ols_rollup(stats gpu_ols_stats) (SFUNC = gpu_ols_stats_combine,
 		STYPE = gpu_ols_stats)},
 	'ALTER FUNCTION stats.gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) SUPPORT stats.gpu_array_support',
-	'ALTER FUNCTION stats.gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text, text[]) SECURITY DEFINER',
+	'ALTER FUNCTION stats.gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text, text[])
+		SECURITY DEFINER',
 	'ALTER FUNCTION stats.gpu_forget(text) SET search_path = hers',
 	'ALTER FUNCTION stats.gpu_forget(text) OWNER TO owner',
 	'ALTER TYPE stats.gpu_model ADD ATTRIBUTE extra text', 'ALTER TYPE stats.gpu_model DROP ATTRIBUTE method',

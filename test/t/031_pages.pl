@@ -1,6 +1,6 @@
 # The documentation: the SQL of README.md, the tutorial, the reference, the models' pages and the how-to pages must print
-# what these show (see Pages.pm; script/pages --write writes it), and the demo what docs/demo.md shows. The reference must
-# have every function, with its arguments, their types and defaults, and every type and setting.
+# what these show (see Pages.pm; script/pages --write writes it), and the demo what docs/demo.md shows. The reference
+# must have every function, with its arguments, their types and defaults, and every type and setting.
 use strict;
 use warnings;
 

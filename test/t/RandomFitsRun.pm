@@ -30,7 +30,8 @@ sub run_script
 sub fits_make
 {
 	my ($run) = @_;
-	my ($out, $err, $status) = run_script($run->{connstr}, "\\set ON_ERROR_STOP on\n" . fits_setup() . effects_setup(), 120);
+	my $setup = "\\set ON_ERROR_STOP on\n" . fits_setup() . effects_setup();
+	my ($out, $err, $status) = run_script($run->{connstr}, $setup, 120);
 
 	die $err if $status;
 }

@@ -47,7 +47,8 @@ make_table(Table kind)
 	memset(table, 0, sizeof(table));
 	for (int r = 0; r < NROWS; r++)
 	{
-		int			level = kind == LONELY && r == 7 ? NLEVELS - 1 : (int) (random() % (NLEVELS - (kind == LONELY ? 1 : 0)));
+		int			ndrawn = NLEVELS - (kind == LONELY ? 1 : 0);
+		int			level = kind == LONELY && r == 7 ? NLEVELS - 1 : (int) (random() % ndrawn);
 		int			other = (int) (random() % 4);
 
 		table[r][0] = draw();

@@ -1,6 +1,6 @@
 /*
- * elementary_test.c: tests logarithms, exponentials and powers against long double, at random numbers and at the ends of
- * their domains.
+ * elementary_test.c: tests logarithms, exponentials and powers against long double, at random numbers and at the ends
+ * of their domains.
  */
 #include <math.h>
 #include <stdbool.h>

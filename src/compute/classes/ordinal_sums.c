@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* What a row adds, times its prior weight */
+/* Sums of one row, times its prior weight */
 typedef struct Parts
 {
 	double		log_pi;

@@ -88,6 +88,7 @@ extern bool gr_formula_find_column(GrFormulaReader *r, int *column);
  * Returns the number of a variable, added if it is new, or -1 on failure. column: number of a column or, for
  * GR_VARIABLE_EXPRESSION, of an expression; token: the name, for errors.
  */
-extern int	gr_formula_variable(GrFormulaReader *r, int column, GrVariableKind kind, int degree, const GrToken *token);
+extern int	gr_formula_variable(GrFormulaReader *r, int column, GrVariableKind kind, int degree,
+								const GrToken *token);
 
 #endif							/* GPUREG_FORMULA_READER_H */

@@ -151,8 +151,9 @@ enum
  *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
  *	              1 .. t of the terms, t + 1 of v (or e)
  *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed
- *	 JOINT:       those of FAST, then cross[t], score, curvature, losses: the derivatives of the log-likelihood by beta
- *	              and log(theta), theta and theta^2 times the first and second one by theta, and gr_waiting_loss()
+ *	 JOINT:       those of FAST, then cross[t], score, curvature, losses: the derivatives of the log-likelihood by
+ *	              beta and log(theta), theta and theta^2 times the first and second one by theta, and
+ *	              gr_waiting_loss()
  *	 GRADIENT:    gradient_hi[t], gradient_lo[t], first[t] = sum w z_j, diagonal[t] = sum w z_j^2
  */
 static inline size_t

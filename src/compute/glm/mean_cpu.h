@@ -184,7 +184,7 @@ NAME(waiting_deviance_by) (V y, V mu, V theta, V d, V *of_m, bool fused)
 	return V_IF_NEGATIVE(V_SUB(V_ABS(a), V_SET1(0.2)), near, far);
 }
 
-/* What a negative binomial row adds for theta, without what depends on its count alone. */
+/* Derivatives of a negative binomial row by theta, without the parts that depend on its count alone. */
 typedef struct NAME(ThetaPart)
 {
 	V			score;

@@ -200,7 +200,7 @@ typedef struct GrLmmResult
 {
 	double	   *coef;			/* nfixed */
 	double	   *vcov;			/* nfixed x nfixed */
-	double	   *covariance;		/* nparameters: packed rows of the covariance matrix of each random term's effects */
+	double	   *covariance;		/* nparameters: packed rows of each random term's covariance matrix */
 	double		variance;		/* s^2, of the residuals */
 	double		criterion;		/* REML criterion, or with ML -2 times the log-likelihood */
 	double		fixed_variance;	/* variance of X b over the rows */

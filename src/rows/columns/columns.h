@@ -102,7 +102,7 @@ typedef struct GrRoles
 	const char *clusters[GR_CLUSTER_COLUMNS_MAX];
 	bool		cluster_keys;	/* rows have the keys of their clusters, if the columns' types have keys */
 	const char *cluster_role;	/* the SQL argument that names clusters; NULL: clusters */
-	int			nabsorbed;		/* number of columns whose effects are absorbed; their values are no part of rows */
+	int			nabsorbed;		/* number of absorbed columns; their values are no part of rows */
 	const char *const *absorbed;
 	const char *absorb_role;	/* the SQL argument that names absorbed columns */
 	bool		takes_offset;	/* the formula may have offset() */

@@ -407,3 +407,39 @@ gr_kept_rewind(GrKeptReader *reader)
 {
 	reader->first = reader->n = reader->at = 0;
 }
+
+void
+gr_kept_add_level(GrLevels *levels, GrString level)
+{
+	if (!gr_level_add(levels, level, gr_context_memory(CurrentMemoryContext)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+}
+
+void
+gr_kept_check_factor(const GrKeptColumn *column)
+{
+	if (column->kind == GR_KEPT_NUMBER)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("kept numbers cannot be used as a factor"),
+				 errdetail("Column \"%s\" was kept as numbers.", column->name),
+				 errhint("Keep the column as text: select %s::text in the query of gpu_keep().",
+						 quote_identifier(column->name))));
+}
+
+void
+gr_kept_levels(const GrKeptColumn *column, GrLevels *levels, double *codes)
+{
+	if (column->kind == GR_KEPT_FACTOR)
+	{
+		*levels = column->levels;
+		memcpy(codes, column->codes, column->levels.n * sizeof(double));
+		return;
+	}
+	gr_kept_add_level(levels, (GrString) {"false", 5});
+	gr_kept_add_level(levels, (GrString) {"true", 4});
+	codes[0] = 0;
+	codes[1] = 1;
+}

@@ -105,4 +105,13 @@ extern const double *gr_kept_next(GrKeptReader *reader);
 /* Restarts the reader at the first row. */
 extern void gr_kept_rewind(GrKeptReader *reader);
 
+/* Adds a level, in the current memory context. ERROR if memory is out. */
+extern void gr_kept_add_level(GrLevels *levels, GrString level);
+
+/* Raises 0A000 if column was kept as numbers, which have no levels. */
+extern void gr_kept_check_factor(const GrKeptColumn *column);
+
+/* Lists all levels of a factor or boolean column, and their codes: codes has room for each level, at least two. */
+extern void gr_kept_levels(const GrKeptColumn *column, GrLevels *levels, double *codes);
+
 #endif							/* GPUREG_KEPT_SET_H */

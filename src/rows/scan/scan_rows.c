@@ -2,9 +2,9 @@
  * scan_rows.c: gives the rows of a custom scan to its aggregates.
  *
  * A tuple is read in one of three ways. If only numbers are needed, they are read from the page. If the WHERE clause
- * has more than comparisons of such columns with constants, or an aggregate needs more than such columns, the tuple is put
- * into the child's slot, and the executor's expressions are evaluated over the slot. Tables that aren't heaps return
- * slots only. In each way the rows' numbers are collected in blocks by the aggregates' takers.
+ * has more than comparisons of such columns with constants, or an aggregate needs more than such columns, the tuple is
+ * put into the child's slot, and the executor's expressions are evaluated over the slot. Tables that aren't heaps
+ * return slots only. In each way the rows' numbers are collected in blocks by the aggregates' takers.
  */
 #include "postgres.h"
 

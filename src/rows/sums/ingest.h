@@ -17,6 +17,9 @@
 /* Sums of a query's rows by the levels of factors; see cells.h */
 typedef struct GrCells GrCells;
 
+/* Arguments that packed columns take at most: FUNC_MAX_ARGS (100) less room for parameters */
+#define GR_ARGUMENTS_MAX 90
+
 /* A query, and what preparing and reading it found */
 typedef struct GrIngest
 {

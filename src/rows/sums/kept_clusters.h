@@ -31,7 +31,7 @@ typedef struct GrKeptClusters
 	const GrDerivation *derivation; /* derivation of the fit; leaves out rows in no cluster */
 	int			n;				/* number of columns */
 	int			columns[GR_CLUSTERS_MAX];	/* kept columns */
-	int			nabsorbed;		/* columns whose effects are absorbed; the derivation leaves out rows with a NULL */
+	int			nabsorbed;		/* absorbed columns; the derivation leaves out rows with a NULL */
 	int			absorbed[GR_EFFECTS_MAX];	/* kept columns */
 } GrKeptClusters;
 

@@ -298,43 +298,6 @@ has_level(Reading *r, GrDeriveOptions *options, int k, double code, const char *
 	return counts.nrows + counts.nweightless > 0;
 }
 
-static void
-add_level(GrLevels *levels, GrString level)
-{
-	if (!gr_level_add(levels, level, gr_context_memory(CurrentMemoryContext)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
-}
-
-static void
-check_can_be_factor(const GrKeptColumn *column)
-{
-	if (column->kind == GR_KEPT_NUMBER)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("kept numbers cannot be used as a factor"),
-				 errdetail("Column \"%s\" was kept as numbers.", column->name),
-				 errhint("Keep the column as text: select %s::text in the query of gpu_keep().",
-						 quote_identifier(column->name))));
-}
-
-/* Lists all levels of a column and their codes. */
-static void
-list_levels(const GrKeptColumn *column, GrLevels *levels, double *codes)
-{
-	if (column->kind == GR_KEPT_FACTOR)
-	{
-		*levels = column->levels;
-		memcpy(codes, column->codes, column->levels.n * sizeof(double));
-		return;
-	}
-	add_level(levels, (GrString) {"false", 5});
-	add_level(levels, (GrString) {"true", 4});
-	codes[0] = 0;
-	codes[1] = 1;
-}
-
 /* Adds the levels of column k in complete rows; see GrFrameColumns. */
 static void
 find_levels(void *arg, int k, const int *found, int nroles, const bool *used, GrLevels *levels)
@@ -347,8 +310,8 @@ find_levels(void *arg, int k, const int *found, int nroles, const bool *used, Gr
 	GrLevels	all = {0};
 	const char **names;
 
-	check_can_be_factor(column);
-	list_levels(column, &all, codes);
+	gr_kept_check_factor(column);
+	gr_kept_levels(column, &all, codes);
 	if (column->kind == GR_KEPT_FACTOR && has_all_levels(r, found, nroles, used))
 	{
 		*levels = all;
@@ -363,7 +326,7 @@ find_levels(void *arg, int k, const int *found, int nroles, const bool *used, Gr
 		names[j] = r->set.names[features[j]];
 	for (int i = 0; i < all.n; i++)
 		if (has_level(r, &options, k, codes[i], names))
-			add_level(levels, all.level[i]);
+			gr_kept_add_level(levels, all.level[i]);
 	if (levels->n == 0)
 	{
 		GrDeriveCounts counts;
@@ -557,7 +520,7 @@ find_classes(const Reading *r)
 
 	gr_check_class_type(column->kind == GR_KEPT_FACTOR ? TEXTOID : column->type, column->name);
 	if (column->kind != GR_KEPT_NUMBER)
-		list_levels(column, &levels, codes);
+		gr_kept_levels(column, &levels, codes);
 	else
 	{
 		n = gr_kept_numbers(r->rows->kept, r->rows->filter, r->class_column, codes, GR_MULTINOM_CLASSES_MAX);
@@ -565,7 +528,7 @@ find_classes(const Reading *r)
 		{
 			char	   *label = psprintf("%.0f", k < GR_MULTINOM_CLASSES_MAX ? codes[k] : INFINITY);
 
-			add_level(&levels, (GrString) {label, (int) strlen(label)});
+			gr_kept_add_level(&levels, (GrString) {label, (int) strlen(label)});
 		}
 	}
 	if (levels.n == 0)
@@ -741,7 +704,7 @@ list_folds(const Reading *r, int most, int *n)
 	{
 		GrLevels	levels = {0};
 
-		list_levels(column, &levels, values);
+		gr_kept_levels(column, &levels, values);
 		*n = levels.n;
 	}
 	if (*n > most)

@@ -171,7 +171,8 @@ gr_absorb_products(GrAbsorbFit *fit)
 {
 	const GrEffectRows *rows = &fit->coded.rows;
 	GrRowShape	shape = gr_plain_shape(fit->coded.shape.nfeatures);
-	GrGram		gram = gr_gram_at(palloc_extended(gr_gram_ndoubles(shape.nfeatures) * sizeof(double), MCXT_ALLOC_HUGE),
+	GrGram		gram = gr_gram_at(palloc_extended(gr_gram_ndoubles(shape.nfeatures) * sizeof(double),
+												  MCXT_ALLOC_HUGE),
 								  shape.nfeatures);
 	int			ncols;
 	double	   *block;

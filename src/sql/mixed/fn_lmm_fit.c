@@ -1,6 +1,6 @@
 /*
- * fn_lmm_fit.c: gpu_lmm_fit, a linear mixed model of a query's rows, and gpu_ranef, the predicted effects of its groups.
- * PostgreSQL groups the rows by the grouping factors' columns and makes a state of each group, as gpu_lmm_agg gets them.
+ * fn_lmm_fit.c: gpu_lmm_fit, a linear mixed model of a query's rows, and gpu_ranef, the predicted effects of groups.
+ * PostgreSQL groups the rows by the grouping factors' columns and makes a state per group, as gpu_lmm_agg gets them.
  */
 #include "postgres.h"
 

@@ -41,8 +41,8 @@ typedef struct GrMethod
 
 /*
  * Returns the field's text in the current memory context. Examples: "logistic regression", "logistic regression (l2 =
- * 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv", "lmm (reml)", "ols (elastic net) (alpha = 1) (lambda =
- * 0.1)".
+ * 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv", "lmm (reml)", "ols (elastic net) (alpha = 1)
+ * (lambda = 0.1)".
  */
 extern text *gr_method_text(const GrMethod *method);
 
@@ -50,7 +50,8 @@ extern text *gr_method_text(const GrMethod *method);
 static inline bool
 gr_method_is_plain(const GrMethod *method)
 {
-	return !method->iv && !method->mixed && !method->firth && !method->net && method->l2 == 0 && method->theta_error == 0;
+	return !method->iv && !method->mixed && !method->firth && !method->net && method->l2 == 0 &&
+		method->theta_error == 0;
 }
 
 /* Reads value into method, whose kind, distribution and quasi must be set. Returns false if value does not fit them. */

@@ -1,6 +1,6 @@
 /*
- * model_classes.h: kinds of models, and the classes of their terms. model.c reads models by these functions; model.h has
- * those that other files call.
+ * model_classes.h: kinds of models, and the classes of their terms. model.c reads models by these functions; model.h
+ * has those that other files call.
  */
 #ifndef GPUREG_MODEL_CLASSES_H
 #define GPUREG_MODEL_CLASSES_H

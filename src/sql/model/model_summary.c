@@ -122,7 +122,7 @@ pseudo_r_squared(const GrModel *model)
 	return null_log_lik < 0 ? 1 - model->log_lik / null_log_lik : NAN;
 }
 
-/* Summarises a mixed model. Parameters are the fixed terms, the variances and covariances, and the residual variance. */
+/* Summarises a mixed model. Parameters: fixed terms, variances and covariances, and the residual variance. */
 static void
 summarise_mixed(const GrModel *model, GrModelSummary *s)
 {

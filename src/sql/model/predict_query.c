@@ -37,7 +37,7 @@ typedef struct Search
 	GrDesign   *design;			/* NULL: each feature is a column, or an element of an array */
 	GrFeatureNames *names;		/* NULL: the model has a design */
 	int			n;				/* number of values that the model needs, the offset included */
-	int		   *column;			/* for each value: number of the query's column that holds it; -1: none was found */
+	int		   *column;			/* for each value: number of the query's column; -1: none was found */
 	bool	   *used;			/* for each column of the query: true if the model uses it */
 	int			narrays;		/* number of used columns that are arrays */
 } Search;
