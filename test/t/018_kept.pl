@@ -53,7 +53,7 @@ $node->safe_psql('postgres', q{
 	-- a model's design without the bits of its degrees of freedom and of what rounding left of covariances, which are
 	-- sums in the order of rows
 	CREATE FUNCTION without_bits(design text) RETURNS text LANGUAGE sql IMMUTABLE AS
-		$$SELECT regexp_replace(regexp_replace(design, '( df \d+) [0-9a-f]{16}( [0-9a-f]{16})*', '\1'),
+		$$SELECT regexp_replace(regexp_replace(design, '( (?:df|bread) \d+) [0-9a-f]{16}( [0-9a-f]{16})*', '\1'),
 			'(vcov_low \d+) [0-9a-f]+', '\1')$$;
 	-- what fits to kept rows, and to the query on that device, differ by: numbers; and whether all else is the same
 	CREATE FUNCTION compare(fit text, options text, filter text, device text, OUT numbers float8, OUT rest boolean)
