@@ -157,6 +157,13 @@ extern void gr_design_expand_pairs(const GrDesign *design, const double *values,
  */
 extern const GrExpression *gr_design_fault(const GrDesign *design, const double *values, int *step);
 
+/* True if gr_design_fault() may find something: the design has an expression. */
+static inline bool
+gr_design_can_fault(const GrDesign *design)
+{
+	return design->nexpressions > 0 || design->offset.nsteps > 0;
+}
+
 /* A feature of a row that may be other than 0 */
 typedef struct GrNonzero
 {

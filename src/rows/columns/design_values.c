@@ -226,7 +226,7 @@ take_array(const RowCall *call, Datum value, int from)
  * Takes a row's values from the arguments from first on, none of which is NULL. Returns NULL if an array has a NULL, or
  * an expression is not defined for the values.
  */
-static RowCall *
+static pg_attribute_always_inline RowCall *
 take_row(FunctionCallInfo fcinfo, int first)
 {
 	RowCall    *call = fcinfo->flinfo->fn_extra;
@@ -249,6 +249,8 @@ take_row(FunctionCallInfo fcinfo, int first)
 	}
 	if (call->narrays > 0 && nnumbers != call->nnumbers)
 		raise_call();
+	if (likely(!gr_design_can_fault(call->design)))
+		return call;
 	return gr_design_fault(call->design, call->values, &step) == NULL ? call : NULL;
 }
 

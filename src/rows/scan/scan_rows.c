@@ -204,6 +204,7 @@ read_text(GrScanState *s, struct varlena *text)
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	text = pg_detoast_datum_packed(text);
 	MemoryContextSwitchTo(old);
+	s->has_texts = true;
 	return PointerGetDatum(text);
 }
 
@@ -213,9 +214,13 @@ find_keys(GrScanState *s, const char *data, const int32 *at)
 {
 	uint32		nulls = 0;
 
-	/* The texts of the row before may be there. */
-	if (!s->by_slot)
-		ResetExprContext(s->child->ss.ps.ps_ExprContext);
+	/* with by_slot, each row begins by a reset */
+	if (unlikely(s->has_texts))
+	{
+		s->has_texts = false;
+		if (!s->by_slot)
+			ResetExprContext(s->child->ss.ps.ps_ExprContext);
+	}
 	for (int k = 0; k < s->nkeys; k++)
 	{
 		const GrScanKey *key = &s->keys[k];

@@ -93,6 +93,7 @@ typedef struct GrScanState
 	bool		has_policies;	/* policies or security barriers apply to the table */
 	bool		has_more;		/* the WHERE clause has more than comparisons */
 	bool		by_slot;		/* the WHERE clause, an aggregate or a key needs the tuple in a slot */
+	bool		has_texts;		/* texts of keys of the row before are in the row's memory */
 	GrHeapColumns columns;		/* attributes for comparisons, direct keys and direct aggregates */
 	int32	   *at;				/* [columns.n] offsets in the current tuple if they aren't columns.fixed */
 	HeapTupleData tuple;		/* the tuple in the child's slot */
