@@ -166,27 +166,33 @@ static void
 weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+	const double *prior_of = chunk->prior;
+	double	   *weight = chunk->weight;
+	double	   *residual = chunk->residual;
+	const GrDistribution distribution = pass->distribution;
+	const bool	observed = pass->measure == GR_MEASURE_OBSERVED || pass->kind == GR_PASS_JOINT;
+	GrChunkTotals all = {.min_margin = INFINITY};
 
-	*totals = (GrChunkTotals) {.min_margin = INFINITY};
-	for (int r = 0; r < chunk->nrows; r++)
+	for (int r = 0, n = chunk->nrows; r < n; r++)
 	{
-		double		eta = chunk->weight[r];
+		double		eta = weight[r];
 		double		y = response[r];
-		double		prior = chunk->prior == NULL ? 1.0 : chunk->prior[r];
-		double		margin = gr_margin_of(pass->distribution, eta, y);
-		GrGlmRow	row = gr_glm_row(pass->distribution, eta, y, prior);
+		double		prior = prior_of == NULL ? 1.0 : prior_of[r];
+		double		margin = gr_margin_of(distribution, eta, y);
+		GrGlmRow	row = gr_glm_row(distribution, eta, y, prior);
 
-		if (pass->measure == GR_MEASURE_OBSERVED || pass->kind == GR_PASS_JOINT)
-			row = gr_observed_row(pass->distribution, row, eta, y);
-		chunk->weight[r] = row.u * row.u;
-		chunk->residual[r] = row.u * row.v;
-		totals->loss += row.half_deviance;
-		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
-		totals->nones += y;
+		if (observed)
+			row = gr_observed_row(distribution, row, eta, y);
+		weight[r] = row.u * row.u;
+		residual[r] = row.u * row.v;
+		all.loss += row.half_deviance;
+		all.min_margin = margin < all.min_margin ? margin : all.min_margin;
+		all.nones += y;
 	}
 	/* padding of the last vector */
 	for (int r = chunk->nrows; r % GR_MAX_LANES != 0; r++)
-		chunk->weight[r] = chunk->residual[r] = 0.0;
+		weight[r] = residual[r] = 0.0;
+	*totals = all;
 }
 
 /* Like weigh_chunk(), for a linear pass. */
